@@ -201,9 +201,10 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   ServedWorker of_prompts = pools.prefill;
   of_prompts.max_tokens = of_prefill.max_tokens;
   of_prompts.max_batch = request.prefill_batch;
-  book.tables.push_back(memory_table(model, of_prompts,
-                                     {request.prefill_batch, request.prompt_tokens, 1},
-                                     "Memory of a GPU that computes prompts"));
+  book.tables.push_back(memory_table(
+      model, of_prompts,
+      {.batch = request.prefill_batch, .prompt_tokens = request.prompt_tokens, .is_named = false},
+      "Memory of a GPU that computes prompts"));
   book.tables.push_back(memory_table(
       model, pools.decode, {request.decode_batch, request.prompt_tokens, request.output_tokens},
       "Memory of a GPU that decodes"));

@@ -13,14 +13,14 @@ constexpr std::int64_t kMostNodes = 8;  // of a worker that is proposed
 ClosedLoop loop_of(const ServedWorker& served, const HeldLoad& load) {
   return {.concurrency = load.batch * served.batches(),
           .prompt_tokens = load.prompt_tokens,
-          .output_tokens = load.output_tokens};
+          .output_tokens = load.output_tokens,
+          .prefix_tokens = load.prefix_tokens};
 }
 
-// Of each batch of a group.
-std::int64_t held_requests(const MemoryUse& memory,
-                           const ServedWorker& served,
-                           const HeldLoad& load) {
-  return memory.cache_tokens / served.pp / (load.prompt_tokens + load.output_tokens);
+// One request of these lengths.
+ClosedLoop loop_of_one(const ServedWorker& served, HeldLoad load) {
+  load.batch = 1;
+  return loop_of(served, load);
 }
 
 // A worker of an engine, as it is served for one request.
@@ -39,20 +39,6 @@ ServedWorker least_served(const serving::Model& model,
   return made;
 }
 
-// The most requests of a batch that the cache holds where the worker is deployed for so many, and
-// has logits and activations for no more; fewer than the load's. Precondition: it holds one.
-std::int64_t most_held(const serving::Model& model, ServedWorker served, HeldLoad load) {
-  std::int64_t low = 1;
-  std::int64_t high = load.batch;
-  while (high - low > 1) {
-    load.batch = low + (high - low) / 2;
-    served.max_batch = load.batch;
-    const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
-    (held_requests(memory, served, load) >= load.batch ? low : high) = load.batch;
-  }
-  return low;
-}
-
 std::optional<Worker> least_worker(const serving::Model& model,
                                    const ServedWorker& served,
                                    const HeldLoad& load,
@@ -69,26 +55,22 @@ std::optional<Worker> least_worker(const serving::Model& model,
   });
   const auto holds = [&](const Worker& worker) {
     const ServedWorker one = least_served(model, served, worker, memory);
-    return limits_of(model, one, loop_of(one, {1, load.prompt_tokens, load.output_tokens})).ok();
+    return limits_of(model, one, loop_of_one(one, load)).ok();
   };
   const auto found = std::find_if(all.begin(), all.end(), holds);
   return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace
-
-namespace {
-
 // Error: activations and logits of so many requests leave no room for one.
 core::Status check_batch(const serving::Model& model,
                          const ServedWorker& served,
                          const HeldLoad& load) {
-  const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
-  if (held_requests(memory, served, load) > 0) return {};
+  const ClosedLoop loop = loop_of(served, load);
+  if (held_requests(memory_of_worker(model, served, loop), served, loop) > 0) return {};
   return core::Error{fmt::format(
       "activations and logits of {} requests leave the cache no room for one: --batch {} "
       "is the most",
-      load.batch, most_held(model, served, load))};
+      load.batch, most_held(model, served, loop, load.batch))};
 }
 
 }  // namespace
@@ -98,11 +80,10 @@ model::Table memory_table(const serving::Model& model,
                           const HeldLoad& load,
                           const std::string& title) {
   constexpr double kBytesPerGb = 1e9;
-  const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
+  const ClosedLoop loop = loop_of(served, load);
+  const MemoryUse memory = memory_of_worker(model, served, loop);
   const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
-  const std::int64_t held = held_requests(memory, served, load);
-  const double of_request =
-      static_cast<double>(tokens) * memory.bytes_per_token + memory.bytes_per_request;
+  const std::int64_t held = held_requests(memory, served, loop);
   model::Table table{.name = "memory",
                      .title = title,
                      .columns = {{.name = "what"}, {.name = "memory"}, {.name = "unit"}}};
@@ -115,17 +96,22 @@ model::Table memory_table(const serving::Model& model,
   add("contexts, libraries and graphs", memory.runtime_bytes);
   add("left for the cache", std::max(0.0, memory.cache_bytes));
   add("cache of the requests in flight",
-      static_cast<double>(std::min(load.batch, held) * served.pp) * of_request);
+      memory.bytes_of(std::min(load.batch, held) * served.pp, tokens));
   const bool is_measured = served.memory.stated_bytes > memory.capacity_bytes;
   add(is_measured ? "the GPU, as much as was measured to be free" : "the GPU",
       memory.capacity_bytes);
-  table.add_row({fmt::format("requests of {} tokens that the cache holds", tokens), held,
+  const std::string shared =
+      memory.shared_tokens > 0 ? fmt::format(" ({} of them kept once)", memory.shared_tokens) : "";
+  table.add_row({fmt::format("requests of {} tokens{} that the cache holds", tokens, shared), held,
                  served.groups > 1 ? "of a group" : ""});
-  if (held < load.batch)
-    table.notes.push_back(
-        fmt::format("the cache holds {} of the {} requests at once: others wait, which the figures "
-                    "of a mean step do not count; --batch {} is the most",
-                    held, load.batch, held));
+  if (held >= load.batch) return table;
+  table.notes.push_back(
+      fmt::format("the cache holds {} of the {} requests at once: others wait, which the figures "
+                  "of a mean step do not count",
+                  held, load.batch));
+  if (load.is_named)
+    table.notes.back() +=
+        fmt::format("; --batch {} is the most", most_held(model, served, loop, load.batch));
   return table;
 }
 
@@ -136,8 +122,7 @@ core::Status check_held(const serving::Model& model,
                         std::int64_t gpus_per_node) {
   ServedWorker one = served;
   one.max_batch = 1;
-  const auto limits =
-      limits_of(model, one, loop_of(one, {1, load.prompt_tokens, load.output_tokens}));
+  const auto limits = limits_of(model, one, loop_of_one(one, load));
   if (limits.ok()) return check_batch(model, served, load);
   const std::optional<Worker> least = least_worker(model, served, load, memory, gpus_per_node);
   const std::string nearest =

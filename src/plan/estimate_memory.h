@@ -19,6 +19,10 @@ struct HeldLoad {
   std::int64_t batch = 1;  // of each batch of a pipeline
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
+  std::int64_t prefix_tokens = 0;  // that all prompts begin with
+  // Whether --batch names the batch, and nothing else of the worker follows from it, so that the
+  // most that the cache holds can be named.
+  bool is_named = true;
 };
 
 // A row for each part of a GPU's memory; a note where the cache does not hold the load.

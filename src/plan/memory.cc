@@ -215,6 +215,16 @@ GpuMemory memory_of_gpu(const store::SystemFacts& facts, std::int64_t gpus) {
           .stated_bytes = facts.memory_bytes};
 }
 
+double MemoryUse::bytes_of(std::int64_t requests, std::int64_t tokens) const {
+  return shared_bytes +
+         static_cast<double>(requests) *
+             (static_cast<double>(tokens - shared_tokens) * bytes_per_token + bytes_per_request);
+}
+
+std::int64_t MemoryUse::tokens_of_batch(std::int64_t batches) const {
+  return shared_tokens + std::max<std::int64_t>(0, cache_tokens - shared_tokens) / batches;
+}
+
 double default_fraction(Engine engine) {
   switch (engine) {
     case Engine::kTrtllm:
@@ -309,36 +319,51 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
   return use.cache_tokens > whole.cache_tokens ? use : whole;
 }
 
-// A prompt that begins in a step lies whole in all layers until it is computed.
+// A prompt that begins in a step lies whole in all layers until it is computed. Tokens that all
+// requests share are kept once, and of a window that reaches into them each keeps its own part.
 void LayerMemory::hold(const MemoryRequest& request, const Stage& stage, MemoryUse& use) const {
-  const auto tokens = static_cast<double>(request.request_tokens);
-  const CacheOf cache{deployment_, request.kept, tokens,
-                      static_cast<double>(request.output_tokens)};
+  const auto whole_tokens = static_cast<double>(request.request_tokens);
+  const auto shared_tokens = static_cast<double>(request.shared_tokens);
+  const double tokens = whole_tokens - shared_tokens;
+  const auto output = static_cast<double>(request.output_tokens);
+  const CacheOf whole{deployment_, request.kept, whole_tokens, output};
+  const CacheOf own{deployment_, request.kept, tokens, output};
+  const CacheOf shared{deployment_, request.kept, shared_tokens, 0};
   const double begun = static_cast<double>(std::max(request.max_tokens, request.request_tokens));
   double of_request = 0;
   double apart_of_request = 0;
-  double apart_of_begun = 0;
+  double once = 0;  // however many requests there are
+  double apart_once = 0;
   double apart_tokens = 0;  // of a request
+  double apart_tokens_once = 0;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const serving::Mixer& mixer = kinds_[i].layer.mixer;
-    const double bytes = stage.counts[i] * std::visit(cache, mixer);
+    const double bytes = stage.counts[i] * std::visit(own, mixer);
+    const double of_shared = stage.counts[i] * std::visit(shared, mixer);
     of_request += bytes;
-    if (!cache.is_apart(mixer)) continue;
-    const double kept = cache.kept_tokens(std::get<Attention>(mixer));
+    use.shared_bytes += of_shared;
+    if (!whole.is_apart(mixer)) continue;
+    const auto& attention = std::get<Attention>(mixer);
+    const double kept = own.kept_tokens(attention);
     apart_of_request += bytes;
-    apart_of_begun += bytes / kept * begun;
+    once += bytes / kept * begun;
+    apart_once += of_shared;
     apart_tokens = std::max(apart_tokens, kept);
+    apart_tokens_once = std::max(apart_tokens_once, begun + shared.kept_tokens(attention));
   }
+  apart_once += once;
+  once += use.shared_bytes;
   use.bytes_per_token = of_request / tokens;
   constexpr double kMostHeld = 1e15;  // a stage without attention keeps nothing
   const double requests =
-      (use.cache_bytes - apart_of_begun) / std::max(1.0, of_request + use.bytes_per_request);
-  use.cache_tokens =
-      static_cast<std::int64_t>(std::clamp(std::floor(requests * tokens), 0.0, kMostHeld));
+      (use.cache_bytes - once) / std::max(1.0, of_request + use.bytes_per_request);
+  use.shared_tokens = request.shared_tokens;
+  if (requests <= 0) return;
+  use.cache_tokens = request.shared_tokens +
+                     static_cast<std::int64_t>(std::min(std::floor(requests * tokens), kMostHeld));
   if (apart_tokens == 0 || use.cache_tokens == 0) return;
-  use.window_tokens = requests * apart_tokens + begun;
-  use.window_share =
-      (requests * apart_of_request + apart_of_begun) / (requests * of_request + apart_of_begun);
+  use.window_tokens = requests * apart_tokens + apart_tokens_once;
+  use.window_share = (requests * apart_of_request + apart_once) / (requests * of_request + once);
 }
 
 MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
@@ -353,6 +378,7 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
     worst.cache_tokens = std::min(use.cache_tokens, fullest->cache_tokens);
     worst.bytes_per_token = std::max(use.bytes_per_token, fullest->bytes_per_token);
     worst.bytes_per_request = std::max(use.bytes_per_request, fullest->bytes_per_request);
+    worst.shared_bytes = std::max(use.shared_bytes, fullest->shared_bytes);
     fullest = worst;
   }
   return fullest.value_or(MemoryUse{});

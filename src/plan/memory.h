@@ -34,6 +34,7 @@ struct MemoryRequest {
   KeptCache kept = {};
   std::int64_t request_tokens = 5000;  // of a request at its end: its prompt and its answer
   std::int64_t output_tokens = 1000;   // of these, those of its answer
+  std::int64_t shared_tokens = 0;      // of these, those that all requests begin with, kept once
 };
 
 struct MemoryUse {
@@ -41,11 +42,15 @@ struct MemoryUse {
   double weight_bytes = 0;
   double activation_bytes = 0;  // of the largest step
   double communication_bytes = 0;
-  double runtime_bytes = 0;    // contexts, libraries, captured graphs
-  double cache_bytes = 0;      // what the engine leaves for the cache; below 0: nothing fits
-  double bytes_per_token = 0;  // of the cache of the stage with most, mean over a request's tokens
-  double bytes_per_request = 0;   // of state that does not grow: linear attention
-  std::int64_t cache_tokens = 0;  // that fit on all stages, of such requests; at least 0
+  double runtime_bytes = 0;  // contexts, libraries, captured graphs
+  double cache_bytes = 0;    // what the engine leaves for the cache; below 0: nothing fits
+  // Of the cache of the stage with most, mean over those tokens of a request that it does not
+  // share.
+  double bytes_per_token = 0;
+  double bytes_per_request = 0;    // of state that does not grow: linear attention
+  std::int64_t cache_tokens = 0;   // that fit on all stages, of such requests; at least 0
+  std::int64_t shared_tokens = 0;  // of these, those that all requests share
+  double shared_bytes = 0;         // of the cache, for these
   // Layers with windows may have memory apart (KeptCache::is_apart) and hold more by it. These are
   // the tokens that each of them then has room for, and their share of the bytes of the cache; 0:
   // all layers keep all tokens.
@@ -53,6 +58,12 @@ struct MemoryUse {
   double window_share = 0;
 
   [[nodiscard]] bool fits() const { return cache_tokens > 0; }
+
+  // Returns the bytes of the cache of so many requests, each of so many tokens.
+  [[nodiscard]] double bytes_of(std::int64_t requests, std::int64_t tokens) const;
+
+  // Returns what one of several batches may fill: what all share, and its part of the rest.
+  [[nodiscard]] std::int64_t tokens_of_batch(std::int64_t batches) const;
 };
 
 // What a deployment's layers need, from which its memory follows at any batch.

@@ -47,6 +47,36 @@ TEST(Memory, WindowsKeepNoMoreThanTheirTokens) {
   EXPECT_NEAR(lengthy.bytes_per_token, brief.bytes_per_token / 2, 0.01 * brief.bytes_per_token);
 }
 
+TEST(Memory, WhatAllRequestsShareIsKeptOnce) {
+  MemoryRequest request{.deployment = {.tp = 2, .moe_tp = 2}, .request_tokens = 8500};
+  const MemoryUse apart = memory_of_shipped("llama-3.1-70b", request);
+  request.shared_tokens = 7500;
+  const MemoryUse use = memory_of_shipped("llama-3.1-70b", request);
+  EXPECT_NEAR(static_cast<double>(use.cache_tokens), static_cast<double>(apart.cache_tokens), 1);
+  EXPECT_DOUBLE_EQ(use.shared_bytes, 7500 * apart.bytes_per_token);
+  EXPECT_DOUBLE_EQ(use.bytes_of(1, 8500), apart.bytes_of(1, 8500));
+  EXPECT_DOUBLE_EQ(use.bytes_of(9, 8500), apart.bytes_of(1, 7500 + 9 * 1000));
+  EXPECT_EQ(use.tokens_of_batch(2), 7500 + (use.cache_tokens - 7500) / 2);
+}
+
+TEST(Memory, WhatAllRequestsShareMayLeaveTheCacheNoRoom) {
+  const MemoryUse use =
+      memory_of_shipped("llama-3.1-70b", {.request_tokens = 1'000'000, .shared_tokens = 999'000});
+  EXPECT_FALSE(use.fits());
+  EXPECT_EQ(use.tokens_of_batch(1), 999'000);
+}
+
+// Half of the layers have windows of 128 tokens.
+TEST(Memory, OfAWindowThatReachesIntoWhatAllShareEachKeepsItsOwnPart) {
+  const double all = memory_of_shipped("gpt-oss-120b", {.request_tokens = 128}).bytes_per_token;
+  const auto use_of = [](std::int64_t own) {
+    return memory_of_shipped("gpt-oss-120b", {.request_tokens = 8000 + own, .shared_tokens = 8000});
+  };
+  EXPECT_DOUBLE_EQ(use_of(100).bytes_per_token, all);
+  EXPECT_DOUBLE_EQ(use_of(256).bytes_per_token, 0.75 * all);
+  EXPECT_DOUBLE_EQ(use_of(256).shared_bytes, (8000 + 128) * all / 2);
+}
+
 TEST(Memory, LatentsAreNotShared) {
   const MemoryUse use = memory_of_shipped("deepseek-v3", {.deployment = {.tp = 8, .moe_tp = 8}});
   EXPECT_DOUBLE_EQ(use.bytes_per_token, 2.0 * 576 * 61);

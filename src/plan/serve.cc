@@ -80,6 +80,12 @@ KeptCache kept_of(const ServedWorker& worker, const ClosedLoop& load) {
   return worker.kept.is_of_one_batch && !is_one_batch ? kKeptWhole : worker.kept;
 }
 
+// Blocks that another prompt fills to their end are shared.
+std::int64_t shared_tokens(const Limits& limits, const ClosedLoop& load) {
+  if (limits.prefix_cache == Limits::PrefixCache::kOff) return 0;
+  return load.prefix_tokens / limits.kv_block_tokens * limits.kv_block_tokens;
+}
+
 }  // namespace
 
 std::int64_t one_prompt_beside(std::int64_t decode_tokens, std::int64_t prompt_tokens) {
@@ -100,9 +106,34 @@ MemoryUse memory_of_worker(const serving::Model& model,
       .max_batch = worker.max_batch > 0 ? worker.max_batch : limits.max_batch,
       .kept = kept_of(worker, load),
       .request_tokens = load.prompt_tokens + load.output_tokens,
-      .output_tokens = load.output_tokens};
+      .output_tokens = load.output_tokens,
+      .shared_tokens = shared_tokens(limits, load)};
   if (worker.layers != nullptr) return worker.layers->of(request, worker.memory);
   return memory_of(model, request, worker.memory);
+}
+
+std::int64_t held_requests(const MemoryUse& memory,
+                           const ServedWorker& worker,
+                           const ClosedLoop& load) {
+  const std::int64_t own = memory.tokens_of_batch(worker.pp) - memory.shared_tokens;
+  return own / (load.prompt_tokens + load.output_tokens - memory.shared_tokens);
+}
+
+std::int64_t most_held(const serving::Model& model,
+                       ServedWorker worker,
+                       ClosedLoop load,
+                       std::int64_t most) {
+  const bool names_batch = worker.max_batch > 0;
+  std::int64_t low = 0;
+  std::int64_t high = most + 1;
+  while (high - low > 1) {
+    const std::int64_t batch = low + (high - low) / 2;
+    load.concurrency = batch * worker.batches();
+    if (names_batch) worker.max_batch = batch;
+    const MemoryUse memory = memory_of_worker(model, worker, load);
+    (held_requests(memory, worker, load) >= batch ? low : high) = batch;
+  }
+  return low;
 }
 
 namespace {
@@ -117,7 +148,7 @@ std::string stated_in_words(const serving::Model& model,
   ServedWorker stated = worker;
   stated.memory.capacity_bytes = worker.memory.stated_bytes;
   const MemoryUse memory = memory_of_worker(model, stated, load);
-  if (memory.cache_tokens / worker.pp < load.prompt_tokens + load.output_tokens) return "";
+  if (held_requests(memory, worker, load) == 0) return "";
   return fmt::format(
       " (the {:.1f} GB of the system's file would hold one, but no more than {:.1f} GB were free "
       "where assay measured the system of this name)",
@@ -132,17 +163,16 @@ core::Result<Limits> limits_of(const serving::Model& model,
   constexpr double kGb = 1e9;
   Limits limits = settings_of(worker, load);
   const MemoryUse memory = memory_of_worker(model, worker, load);
-  const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
-  if (memory.cache_tokens / worker.pp < tokens) {
+  if (held_requests(memory, worker, load) == 0) {
     return core::Error{fmt::format(
         "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "
         "{:.0f} GB, which hold no request of {} tokens{}",
         memory.weight_bytes / kGb,
         (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGb,
-        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, tokens,
-        stated_in_words(model, worker, load))};
+        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb,
+        load.prompt_tokens + load.output_tokens, stated_in_words(model, worker, load))};
   }
-  limits.kv_tokens = memory.cache_tokens / worker.pp;
+  limits.kv_tokens = memory.tokens_of_batch(worker.pp);
   return limits;
 }
 

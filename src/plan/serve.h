@@ -71,9 +71,23 @@ double benchmark_client_ms(const Calibration& calibration);
 // decode: max_num_tokens and max_num_batched_tokens of the public planner's files.
 std::int64_t one_prompt_beside(std::int64_t decode_tokens, std::int64_t prompt_tokens);
 
+// A prefix is kept once, in as many tokens as fill blocks of the engine's cache.
 MemoryUse memory_of_worker(const serving::Model& model,
                            const ServedWorker& worker,
                            const ClosedLoop& load);
+
+// Returns how many requests of a batch the cache holds at once.
+std::int64_t held_requests(const MemoryUse& memory,
+                           const ServedWorker& worker,
+                           const ClosedLoop& load);
+
+// Returns the most requests of a batch, no more than `most`, that the cache holds where the worker
+// is deployed for so many, and has logits and activations for no more; 0: not even one. The
+// concurrency of the load is not read.
+std::int64_t most_held(const serving::Model& model,
+                       ServedWorker worker,
+                       ClosedLoop load,
+                       std::int64_t most);
 
 // The engine's default limits where these requests fit. Error: the model leaves no room for one.
 core::Result<Limits> limits_of(const serving::Model& model,

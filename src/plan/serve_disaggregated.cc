@@ -19,9 +19,14 @@ core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
   of_instance.concurrency =
       std::max(pools.decode.worker.batches(),
                load.concurrency / std::max<std::int64_t>(1, pools.decode.instances));
-  return PoolLimits{
-      .prefill = ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load)),
-      .decode = ASSAY_TRY(limits_of(model, pools.decode.worker, of_instance))};
+  of_instance.prefix_tokens = 0;  // a cache that comes shares nothing
+  PoolLimits limits;
+  limits.prefill =
+      ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
+  limits.decode = ASSAY_TRY(limits_of(model, pools.decode.worker, of_instance));
+  // A request that is thrown out finds what it left.
+  limits.decode.prefix_cache = limits.prefill.prefix_cache;
+  return limits;
 }
 
 // A share of a round, but no fewer than some dozens, which a mean needs, and no more than some

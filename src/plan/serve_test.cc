@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/serving/family.h"
+#include "plan/schedule/step_costs_test_util.h"
 
 namespace assay::plan {
 namespace {
@@ -47,6 +48,77 @@ TEST(ServedWorker, APrefixThatIsNotFoundIsComputedAndItsCacheTurnedOff) {
   served.kept = kept_cache(served.engine, "", Caches::kStay, model.family);
   EXPECT_EQ(steady_load_of(served, load).cached_prefix, 0);
   EXPECT_EQ(limits_of(model, served, load).value().prefix_cache, Limits::PrefixCache::kOff);
+}
+
+// Llama-3.1-70B on two GPUs has room for some 60 GB of 160 kB a token.
+ServedWorker served_70b(Engine engine) {
+  return {.engine = engine,
+          .deployment = {.tp = 2, .moe_tp = 2},
+          .memory = {.capacity_bytes = 1.5e11},
+          .max_batch = 40};
+}
+
+constexpr ClosedLoop kShared{
+    .concurrency = 40, .prompt_tokens = 8000, .output_tokens = 500, .prefix_tokens = 7500};
+
+TEST(ServedWorker, APrefixIsInTheCacheOnceInWholeBlocks) {
+  const auto model = serving::read_model("llama-3.1-70b").value();
+  const auto shared_by = [&](Engine engine) {
+    return memory_of_worker(model, served_70b(engine), kShared).shared_tokens;
+  };
+  EXPECT_EQ(shared_by(Engine::kVllm), 7500 / 16 * 16);
+  EXPECT_EQ(shared_by(Engine::kTrtllm), 7500 / 32 * 32);
+  EXPECT_EQ(shared_by(Engine::kSglang), 7500);
+}
+
+TEST(ServedWorker, RequestsWithAPrefixNeedRoomForTheirOwnTokens) {
+  const auto model = serving::read_model("llama-3.1-70b").value();
+  ServedWorker served = served_70b(Engine::kVllm);
+  ClosedLoop load = kShared;
+  const auto held = [&] {
+    return held_requests(memory_of_worker(model, served, load), served, load);
+  };
+  const std::int64_t most = most_held(model, served, load, 1024);
+  EXPECT_GT(most, 300);
+  EXPECT_EQ(held(), (limits_of(model, served, load).value().kv_tokens - 7488) / 1012);
+  load.prefix_tokens = 15;
+  EXPECT_LT(held(), 50) << "no block is whole";
+  load.prefix_tokens = 7500;
+  served.kept.finds_prefixes = false;
+  EXPECT_LT(held(), 50);
+}
+
+// As many requests as the cache is said to hold run at once, and none is thrown out.
+TEST(ServedWorker, RequestsThatThePrefixLeavesRoomForRunAtOnce) {
+  const auto model = serving::read_model("llama-3.1-70b").value();
+  for (const Engine engine : kEngines) {
+    ServedWorker served = served_70b(engine);
+    const std::int64_t most = most_held(model, served, kShared, 1024);
+    ClosedLoop load = kShared;
+    load.concurrency = served.max_batch = most * 9 / 10;
+    load.requests_each = 2;
+    const auto metrics = serve(model, served, testing::LinearCost(1), load).value();
+    EXPECT_EQ(metrics.preemptions, 0) << name_of(engine);
+    EXPECT_GT(metrics.mean_batch, 200) << name_of(engine);
+  }
+}
+
+// 100,000 requests leave less room by their logits than those that then fit.
+TEST(ServedWorker, TheMostRequestsThatAreHeldAreThoseThatADeploymentForSoManyHolds) {
+  const auto model = serving::read_model("qwen3-32b").value();
+  ServedWorker served{.engine = Engine::kVllm,
+                      .deployment = {.tp = 2, .moe_tp = 2},
+                      .memory = {.capacity_bytes = 1.5e11}};
+  ClosedLoop load{.prompt_tokens = 4000, .output_tokens = 1000};
+  const auto held = [&](std::int64_t batch) {
+    served.max_batch = load.concurrency = batch;
+    return held_requests(memory_of_worker(model, served, load), served, load);
+  };
+  served.max_batch = 100'000;
+  const std::int64_t most = most_held(model, served, load, 100'000);
+  EXPECT_GT(most, held(100'000));
+  EXPECT_GE(held(most), most);
+  EXPECT_LT(held(most + 1), most + 1);
 }
 
 TEST(ServedWorker, WhatWasMeasuredToBeFreeIsNamedWhereItDecides) {

@@ -232,7 +232,8 @@ class PlanEstimate final : public Command {
                                                       const plan::UsedCalibration& calibrated,
                                                       const store::SystemFacts& facts) const {
     served.max_batch = load_.concurrency;
-    const plan::HeldLoad held{load_.concurrency, load_.prompt_tokens, load_.output_tokens};
+    const plan::HeldLoad held{load_.concurrency, load_.prompt_tokens, load_.output_tokens,
+                              load_.cached_prefix};
     ASSAY_TRY(plan::check_held(
         model, served, held, [&](std::int64_t gpus) { return gpu_memory(facts, gpus); },
         facts.gpus_per_node));

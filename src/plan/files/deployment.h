@@ -53,7 +53,11 @@ struct PlannedDeployment {
   double window_share = 0;
   double window_ratio = 0;
 
-  Limits limits = {};            // of a group of the worker: see deployed_limits()
+  Limits limits = {};  // of a group of the worker: see deployed_limits()
+  // Requests of a batch that the cache holds at once, and the most that it would hold if they were
+  // what is deployed, whose logits and activations take less.
+  std::int64_t held_requests = 0;
+  std::int64_t most_held = 0;
   Speculation speculation = {};  // which the model must be able to
   double memory_share = 0;       // as the engine's own option counts it
   std::int64_t concurrency = 1;  // of one copy

@@ -136,13 +136,14 @@ TEST(FilesOfADeployment, AStepHasATokenForEachRequest) {
 TEST(FilesOfADeployment, ABatchThatTheCacheDoesNotHoldIsTold) {
   PlannedDeployment planned = planned_of(Engine::kVllm);
   planned.concurrency = 20;
-  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
-  planned.limits.kv_tokens = 20 * tokens;
+  planned.held_requests = 20;
   EXPECT_EQ(room_in_words(planned), "");
-  --planned.limits.kv_tokens;
+  planned.held_requests = 19;
+  planned.most_held = 19;
   EXPECT_THAT(room_in_words(planned), HasSubstr("holds 19 of the 20 requests at once"));
   planned.concurrency = 40;
   planned.worker.pp = 2;
+  EXPECT_THAT(room_in_words(planned), HasSubstr("holds 19 of the 20 requests at once"));
   EXPECT_THAT(room_in_words(planned), HasSubstr("--batch 19 is the most"));
 }
 

@@ -63,14 +63,21 @@ core::Status check_step_tokens(const PlannedDeployment& planned) {
 }
 
 std::string room_in_words(const PlannedDeployment& planned) {
-  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
-  const std::int64_t held = planned.limits.kv_tokens / tokens;
   const std::int64_t batch = planned.concurrency / planned.batches();
-  if (held >= batch) return "";
+  if (planned.held_requests >= batch) return "";
   return fmt::format(
       "the cache holds {} of the {} requests at once: others wait, or are thrown out and computed "
       "again; --batch {} is the most",
-      held, batch, held);
+      planned.held_requests, batch, planned.most_held);
+}
+
+void fill_held(const serving::Model& model,
+               const ServedWorker& served,
+               const ClosedLoop& load,
+               PlannedDeployment& planned) {
+  const std::int64_t batch = load.concurrency / served.batches();
+  planned.held_requests = held_requests(memory_of_worker(model, served, load), served, load);
+  planned.most_held = planned.held_requests < batch ? most_held(model, served, load, batch) : batch;
 }
 
 void fill_memory(const serving::Model& model,
@@ -131,6 +138,7 @@ core::Status price_planned(const serving::Model& model,
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
   ASSAY_TRY(check_step_tokens(planned));
   fill_memory(model, served, planned);
+  fill_held(model, served, load, planned);
   fill_windows(model, served, load, planned);
 
   const auto prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, tables));

@@ -37,8 +37,14 @@ core::Status check_context(const serving::Model& model, PlannedDeployment& plann
 core::Status check_step_tokens(const PlannedDeployment& planned);
 
 // Says that the cache does not hold the requests that are deployed to run at once; "" where it
-// does. The limits are known.
+// does. fill_held() was called.
 std::string room_in_words(const PlannedDeployment& planned);
+
+// How many requests the cache holds.
+void fill_held(const serving::Model& model,
+               const ServedWorker& served,
+               const ClosedLoop& load,
+               PlannedDeployment& planned);
 
 // The share of memory, the type of the cache and the bytes of the weights.
 void fill_memory(const serving::Model& model,

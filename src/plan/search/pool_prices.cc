@@ -29,11 +29,6 @@ double fixed_bytes(const MemoryUse& memory) {
          memory.runtime_bytes;
 }
 
-double cache_bytes(const MemoryUse& memory, std::int64_t requests, std::int64_t tokens) {
-  return static_cast<double>(requests) *
-         (static_cast<double>(tokens) * memory.bytes_per_token + memory.bytes_per_request);
-}
-
 // Prices every worker of a pool.
 class PoolPricer {
  public:
@@ -70,14 +65,16 @@ class PoolPricer {
     if (const auto alone = prefill_limits(model_, served, 1, load); !alone.ok())
       return alone.error();
     const BoundPrices::Priced priced = ASSAY_TRY(priced_of(worker, served));
+    const MemoryUse memory = memory_of_worker(model_, served, load);
     const MeanLengths mean = mean_lengths(request_);
     for (std::int64_t batch = 1; batch == 1 || batch * request_.prompt_tokens <= kMostPromptTokens;
          batch *= 2) {
       const core::Result<Limits> limits = prefill_limits(model_, served, batch, load);
-      if (!limits.ok() || limits.value().kv_tokens < batch * request_.prompt_tokens) break;
+      const std::int64_t needed =
+          memory.shared_tokens + batch * (request_.prompt_tokens - memory.shared_tokens);
+      if (!limits.ok() || limits.value().kv_tokens < needed) break;
       const double ms = prompts_ms(*priced.cost, batch, mean.prompt_tokens, request_.cached_prefix,
                                    limits.value().max_tokens);
-      const MemoryUse memory = memory_of_worker(model_, served, load);
       const std::vector<OperatorCost> step = step_of_prompts(*priced.prices, batch);
       pool_.choices.push_back(
           {.worker = worker,
@@ -88,15 +85,17 @@ class PoolPricer {
            .ms = ms,
            .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / ms,
            .memory_bytes =
-               fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, request_.prompt_tokens),
+               fixed_bytes(memory) + memory.bytes_of(batch * served.pp, request_.prompt_tokens),
            .parts = parts_of(step),
            .energy = energy_of(step)});
     }
     return {};
   }
 
+  // A cache that comes shares nothing.
   core::Status add_decode(const Worker& worker, const ServedWorker& served) {
-    const ClosedLoop load = load_of(served.batches());
+    ClosedLoop load = load_of(served.batches());
+    load.prefix_tokens = 0;
     const Limits limits = ASSAY_TRY(limits_of(model_, served, load));
     const BoundPrices::Priced priced = ASSAY_TRY(priced_of(worker, served));
     const MemoryUse memory = memory_of_worker(model_, served, load);
@@ -122,7 +121,7 @@ class PoolPricer {
            .ms = ms,
            .requests_per_s =
                1000 * static_cast<double>(batch * served.batches()) / (further_tokens * ms),
-           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, tokens),
+           .memory_bytes = fixed_bytes(memory) + memory.bytes_of(batch * served.pp, tokens),
            .sent_bytes_per_token = sent,
            .parts = parts_of(step),
            .energy = energy_of(step)});

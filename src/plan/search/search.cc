@@ -185,20 +185,7 @@ class Search {
   [[nodiscard]] core::Result<std::int64_t> most_batch(const ServedWorker& served) const {
     const auto least = limits_of(model_, served_with(served, 1), load_of(served.batches()));
     if (!least.ok()) return least.error();
-    std::int64_t low = 1;
-    std::int64_t high = kMostBatch + 1;
-    while (high - low > 1) {
-      const std::int64_t batch = low + (high - low) / 2;
-      (holds(served, batch) ? low : high) = batch;
-    }
-    return low;
-  }
-
-  [[nodiscard]] bool holds(const ServedWorker& served, std::int64_t batch) const {
-    const auto limits =
-        limits_of(model_, served_with(served, batch), load_of(batch * served.batches()));
-    const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
-    return limits.ok() && limits.value().kv_tokens >= batch * tokens;
+    return most_held(model_, served_with(served, 1), load_of(served.batches()), kMostBatch);
   }
 
   // As it is deployed for so many requests of a group.
@@ -248,10 +235,8 @@ class Search {
                    .tpot_ms = found.tpot_ms,
                    .requests_per_s = found.requests_per_s};
     const MemoryUse memory = memory_of_worker(model_, served, load);
-    const double cache = static_cast<double>(batch * served.pp) *
-                         (static_cast<double>(request_.prompt_tokens + request_.output_tokens) *
-                              memory.bytes_per_token +
-                          memory.bytes_per_request);
+    const double cache =
+        memory.bytes_of(batch * served.pp, request_.prompt_tokens + request_.output_tokens);
     made.memory_bytes = memory.weight_bytes + memory.activation_bytes + memory.communication_bytes +
                         memory.runtime_bytes + cache;
     add_rates(made, made.requests_per_s * mean_output());
