@@ -126,6 +126,7 @@ core::Status price_planned(const serving::Model& model,
       .groups = worker.dp,
       .memory = memory,
       .max_tokens = planned.step_tokens,
+      .max_batch = planned.concurrency / planned.batches(),
       .pp = worker.pp,
       .speculation = planned.speculation,
       .kept = kept_cache(planned.engine, planned.engine_version, Caches::kStay, model.family)};
