@@ -95,6 +95,7 @@ class GoalSynth final : public Command {
     if (kind_ == StepKind::kDecode && given_.contains("--prefix")) {
       return core::Error{"--prefix is of prompts: the cache of --of decode has --isl tokens"};
     }
+    ASSAY_TRY(check_prefix(prefix_, prompt_));
     if (training_.data_parallel == goal::DataParallel::kFullySharded &&
         given_.contains("--bucket")) {
       return core::Error{"--bucket is not for --data-parallel fsdp, which scatters by layers"};
@@ -184,7 +185,9 @@ class GoalSynth final : public Command {
     add_number(app, "--batch", batch_, "requests of a group", kServing);
     add_number(app, "--isl", prompt_, "tokens of a prompt; of a request that decodes, in the cache",
                kServing);
-    app.add_option("--prefix", prefix_, "tokens of prompts that are in the cache")
+    app.add_option(
+           "--prefix", prefix_,
+           "tokens of each prompt that are in the cache, so that the others of --isl are new")
         ->type_name("N")
         ->default_str("0")
         ->check(count_problem)
@@ -217,7 +220,7 @@ class GoalSynth final : public Command {
             .ep = narrow(ep_),
             .phase = decodes ? serving::Phase::kGeneration : serving::Phase::kContext,
             .requests = narrow(batch_),
-            .new_tokens = decodes ? 1 : narrow(prompt_),
+            .new_tokens = decodes ? 1 : narrow(prompt_ - prefix_),
             .cached_tokens = narrow(decodes ? prompt_ : prefix_),
             .gpus_per_node = gpus_per_node};
   }
