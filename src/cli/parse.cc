@@ -37,7 +37,8 @@ CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarge
   const bool takes_one = std::holds_alternative<std::vector<std::string>*>(target) ||
                          std::holds_alternative<std::vector<std::filesystem::path>*>(target);
   if (takes_one && !info.repeatable) {
-    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->expected(1)->allow_extra_args(false)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
   }
   return option;
 }

@@ -137,7 +137,8 @@ class AllreduceCodegen final : public Command {
     app.add_option("--with-table", others_,
                    "another table, JSON as this command writes it, that allreduce_tables.h answers "
                    "with, too; may be repeated")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->one_value_each();
     app.add_option("-o,--output", output_, "the folder to write to")
         ->type_name("DIR")
         ->default_str("gen_heuristic_code in the folder of the files");

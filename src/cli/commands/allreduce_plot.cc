@@ -61,7 +61,8 @@ class AllreducePlot final : public Command {
            "--table", tables_,
            "show what this table would lose: JSON, C++, a folder of benchmarks, or 'shipped 1.2' "
            "or 'shipped 1.3' for TensorRT-LLM's; may be repeated")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->one_value_each();
     app.add_option("--compare", compare_,
                    "show where this table, or the fastest of these benchmarks, chooses differently "
                    "from the first --table or the fastest measured, and what that costs")

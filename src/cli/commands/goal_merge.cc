@@ -35,7 +35,8 @@ std::pair<std::string, std::string> parts_of(const std::string& placement) {
 
 std::string placement_problem(const std::string& placement) {
   const auto parts = parts_of(placement);
-  if (parts.second.empty()) return fmt::format("'{}' is not FILE:RANK,RANK,...", placement);
+  if (parts.second.empty())
+    return fmt::format("'{}' is not FILE:RANKS, such as job.bin:0-3,8", placement);
   const auto places = goal::parse_places(parts.second);
   return places.ok() ? "" : places.error().message;
 }

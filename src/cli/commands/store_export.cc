@@ -23,6 +23,7 @@ class StoreExport final : public Command {
         ->required();
     app.add_option("--table", request_.tables, "write only this table: gemm_perf")
         ->type_name("NAME")
+        ->one_value_each()
         ->suggest(table_words())
         ->default_str("all");
     add_rows_options(app, request_.rows);

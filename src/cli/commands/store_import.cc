@@ -77,6 +77,7 @@ class StoreImport final : public Command {
         ->required();
     app.add_option("--table", tables_, "of other stores, only these tables")
         ->type_name("TABLE")
+        ->one_value_each()
         ->delimiter(',');
     app.add_option("--store", store_, "the store to import into; made if it is not there")
         ->type_name("FILE")

@@ -83,7 +83,8 @@ class StoreQuery final : public Command {
     for (const std::string& column : columns_with_option())
       add_column(app, column);
     app.add_option("--where", where_, "a column by name, for those that have no option")
-        ->type_name("COLUMN=VALUE");
+        ->type_name("COLUMN=VALUE")
+        ->one_value_each();
     add_l2_option(app, inputs_.l2);
     app.add_flag(
         "--extrapolate", extrapolate_,
