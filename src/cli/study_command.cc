@@ -226,6 +226,8 @@ core::Result<Outcome> run_study_command(const StudyRequest& request) {
     const auto tasks = ASSAY_TRY(simulate::combinations(study));
     print_summary({.title = "Study " + study.name, .tables = {simulate::task_table(study, tasks)}},
                   request.presentation.summary(), kAllRows);
+    for (const std::string& problem : graph_problems(tasks))
+      print_warning(problem);
     return Outcome::kOk;
   }
   const auto share = ASSAY_TRY(simulate::share_of_array(variable));

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/simulation_inputs.h"
+#include "core/counted.h"
 #include "goal/group_source.h"
 #include "goal/job_file.h"
 #include "goal/job_schedule.h"
@@ -26,8 +29,6 @@ using simulate::StudyTask;
 using simulate::TaskResult;
 
 constexpr std::size_t kExamplesOfStuck = 3;
-// A schedule of so many takes some 4 GB with its simulation.
-constexpr std::uint64_t kMostOperations = 40'000'000;
 
 SimulationInputs inputs_of(const StudyTask& task) {
   return {.schedule = task.file,
@@ -123,12 +124,22 @@ core::Result<TaskResult> simulate_launches(const StudyTask& task, const goal::Jo
   return result;
 }
 
-core::Result<TaskResult> simulate_job(const StudyTask& task) {
+core::Result<goal::JobFile> job_of(const StudyTask& task) {
   goal::JobFile file = ASSAY_TRY(goal::read_job_file(task.file));
   if (task.replicas > 0) file.scale.replicas = task.replicas;
+  return file;
+}
+
+// Returns whether the simulation of a job's file makes its whole graph.
+bool needs_graph(const StudyTask& task) {
+  return !task.costs && (!task.network.empty() || task.atlahs);
+}
+
+core::Result<TaskResult> simulate_job(const StudyTask& task) {
+  const goal::JobFile file = ASSAY_TRY(job_of(task));
   if (task.costs) return simulate_costs(task, file);
-  if (task.network.empty() && !task.atlahs) return simulate_launches(task, file);
-  const auto whole = ASSAY_TRY(goal::make_job_schedule(file, kMostOperations));
+  if (!needs_graph(task)) return simulate_launches(task, file);
+  const auto whole = ASSAY_TRY(goal::make_job_schedule(file));
   TaskResult result = ASSAY_TRY(simulate_schedule(task, whole.schedule, whole.notes));
   add_warnings(whole.warnings, result);
   return result;
@@ -145,7 +156,32 @@ core::Result<TaskResult> run_task(const StudyTask& task) {
   return simulate_schedule(task, schedule, ASSAY_TRY(notes_beside(task.file)));
 }
 
+core::Status check_graph(const StudyTask& task) {
+  if (!ASSAY_TRY(is_job(task.file))) return {};
+  return goal::check_whole_graph(ASSAY_TRY(job_of(task)));
+}
+
 }  // namespace
+
+std::vector<std::string> graph_problems(const std::vector<StudyTask>& tasks) {
+  std::map<std::pair<std::filesystem::path, std::uint32_t>, std::size_t> graphs;
+  std::vector<const StudyTask*> first;
+  for (const StudyTask& task : tasks) {
+    if (!needs_graph(task)) continue;
+    if (graphs[{task.file, task.replicas}]++ == 0) first.push_back(&task);
+  }
+  std::vector<std::string> problems;
+  for (const StudyTask* task : first) {
+    const core::Status status = check_graph(*task);
+    if (status.ok()) continue;
+    problems.push_back(fmt::format(
+        "{} of '{}'{} cannot run: {}", core::counted(graphs[{task->file, task->replicas}], "task"),
+        task->file.string(),
+        task->replicas > 0 ? fmt::format(" with {} replicas", task->replicas) : "",
+        status.error().message));
+  }
+  return problems;
+}
 
 simulate::TaskResult run_study_task(const StudyTask& task) {
   auto result = run_task(task);

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/files.h"
 #include "goal/circles.h"
 #include "goal/compat_v2/compat_v2.h"
 #include "goal/job_file.h"
+#include "goal/job_size.h"
 #include "goal/label.h"
 #include "goal/summary.h"
 
@@ -181,6 +183,15 @@ bool were_chosen(const model::Job& recorded, const GenerateRequest& request) {
   return !request.choices.keep && (is_made || request.scale.replicas > 1);
 }
 
+// Error: the disk would be full before the schedule is written.
+core::Status check_room_for(const model::Job& recorded, const GenerateRequest& request) {
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(request.target.folder, unknown);
+  if (unknown) return {};
+  return check_room(ASSAY_TRY(size_of(recorded, request.scale, request.choices, request.costs)),
+                    space.available);
+}
+
 }  // namespace
 
 GenerateResult result_of(const WrittenSchedule& written, Simulator simulator) {
@@ -200,6 +211,7 @@ core::Result<GenerateResult> generate_of(const model::Job& recorded,
   model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));
+  if (request.compat == Compat::kNone) ASSAY_TRY(check_room_for(recorded, request));
   SchedulePlan plan = ASSAY_TRY(plan_for(job, request));
   if (were_chosen(recorded, request)) plan.notes.nic_gbps = request.choices.nic_gbps;
   const WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));

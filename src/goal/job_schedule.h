@@ -1,8 +1,6 @@
 // The whole schedule of a job's file in memory, for simulations that need the graph.
 #pragma once
 
-#include <cstdint>
-
 #include "core/result.h"
 #include "goal/job_file.h"
 #include "model/schedule.h"
@@ -17,8 +15,10 @@ struct JobSchedule {
   model::Warnings warnings;
 };
 
-// Makes what `assay goal generate` would write, on one processor. Fails when that has more
-// operations than `most`.
-core::Result<JobSchedule> make_job_schedule(const JobFile& file, std::uint64_t most_operations);
+// Error: the graph has more operations than memory should hold. To count them takes little.
+core::Status check_whole_graph(const JobFile& file);
+
+// Makes what `assay goal generate` would write, on one processor. Fails as check_whole_graph does.
+core::Result<JobSchedule> make_job_schedule(const JobFile& file);
 
 }  // namespace assay::goal

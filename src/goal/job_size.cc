@@ -23,6 +23,9 @@ constexpr std::uint64_t kProgramBytes = 10'000'000;
 constexpr std::uint64_t kRankBytes = 100'000;
 constexpr std::uint64_t kLaunchBytes = 600;
 
+// An operation of the binary form with its dependencies, on average of recorded and made steps.
+constexpr std::uint64_t kOperationBytes = 44;
+
 // One group of launches of each kind, and how often that kind is in the job.
 struct Kinds {
   model::Job job;  // one group after the other
@@ -108,36 +111,61 @@ std::uint64_t operations_of(const LaunchSource& source,
 }
 
 // Returns the operations of all replicas' collectives and messages.
-core::Result<std::uint64_t> count_operations(const JobFile& file, const Kinds& kinds) {
+core::Result<std::uint64_t> count_operations(const Kinds& kinds,
+                                             const ScaleOptions& scale_options,
+                                             const ChoiceOptions& choices,
+                                             const Costs& costs) {
   if (kinds.count.empty()) return std::uint64_t{0};
-  model::Job job = ASSAY_TRY(scale(kinds.job, file.scale));
-  static_cast<void>(choose_algorithms(kinds.job, file.choices, job));
+  model::Job job = ASSAY_TRY(scale(kinds.job, scale_options));
+  static_cast<void>(choose_algorithms(kinds.job, choices, job));
   const Resolved resolved = ASSAY_TRY(resolve(job, Misfits::kLeaveOut));
   model::Warnings unused;
-  const LaunchSource source(resolved, file.costs, {}, unused);
+  const LaunchSource source(resolved, costs, {}, unused);
   const auto cell = static_cast<std::uint32_t>(kinds.job.gpus.size());
-  const std::vector<std::uint32_t> sample = sampled(file.scale.replicas);
+  const std::vector<std::uint32_t> sample = sampled(scale_options.replicas);
   std::uint64_t operations = 0;
   for (const std::uint32_t replica : sample) {
     for (std::uint32_t gpu = 0; gpu < cell; ++gpu)
       operations += operations_of(source, resolved, kinds, replica * cell + gpu);
   }
   return static_cast<std::uint64_t>(static_cast<double>(operations) /
-                                    static_cast<double>(sample.size()) * file.scale.replicas);
+                                    static_cast<double>(sample.size()) * scale_options.replicas);
 }
 
 }  // namespace
 
 core::Result<JobSize> size_of(const JobFile& file) {
-  const Resolved resolved = ASSAY_TRY(resolve(file.job, Misfits::kLeaveOut));
+  return size_of(file.job, file.scale, file.choices, file.costs);
+}
+
+core::Result<JobSize> size_of(const model::Job& job,
+                              const ScaleOptions& scale_options,
+                              const ChoiceOptions& choices,
+                              const Costs& costs) {
+  const Resolved resolved = ASSAY_TRY(resolve(job, Misfits::kLeaveOut));
   const Kinds kinds = find_kinds(resolved);
+  const std::uint64_t replicas = scale_options.replicas;
   JobSize size;
-  size.ranks = file.job.gpus.size() * std::uint64_t{file.scale.replicas};
-  size.launches = kinds.launches * file.scale.replicas;
-  size.operations =
-      kinds.computations * file.scale.replicas + ASSAY_TRY(count_operations(file, kinds));
+  size.ranks = job.gpus.size() * replicas;
+  size.launches = kinds.launches * replicas;
+  size.operations = kinds.computations * replicas +
+                    ASSAY_TRY(count_operations(kinds, scale_options, choices, costs));
   size.memory_bytes = kProgramBytes + size.ranks * kRankBytes + size.launches * kLaunchBytes;
   return size;
+}
+
+std::uint64_t binary_bytes(std::uint64_t operations) {
+  return operations * kOperationBytes;
+}
+
+core::Status check_room(const JobSize& size, std::uint64_t free_bytes) {
+  const std::uint64_t needed = binary_bytes(size.operations);
+  if (needed <= free_bytes) return {};
+  return core::Error{fmt::format(
+      "the schedule has about {} operations: a file of {:.3g} GB or more, where {:.3g} GB are "
+      "free; "
+      "--write job keeps the job itself, which 'assay simulate' runs without such a file",
+      size.operations, static_cast<double>(needed) / 1e9, static_cast<double>(free_bytes) / 1e9)};
 }
 
 bool fits_exactly(const JobSize& size) {

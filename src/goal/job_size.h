@@ -19,6 +19,16 @@ struct JobSize {
 };
 
 core::Result<JobSize> size_of(const JobFile& file);
+core::Result<JobSize> size_of(const model::Job& job,
+                              const ScaleOptions& scale_options,
+                              const ChoiceOptions& choices,
+                              const Costs& costs);
+
+// Returns how large the binary form of so many operations is, about. Text is larger.
+std::uint64_t binary_bytes(std::uint64_t operations);
+
+// Error: the schedule would be larger than this.
+core::Status check_room(const JobSize& size, std::uint64_t free_bytes);
 
 // A job up to this size is simulated step by step unless collectives are asked for as costs: some
 // four minutes of CPU time (0.21 to 0.28 us an operation on an AMD EPYC), and memory that any

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
 
+#include "goal/generate.h"
 #include "goal/goal_test_util.h"
 #include "goal/input.h"
+#include "goal/job_schedule.h"
 #include "goal/launch_job.h"
 #include "goal/reshape_job.h"
 
@@ -68,6 +71,40 @@ TEST(JobSize, TellsWhatFits) {
   EXPECT_TRUE(fits_exactly(size_of(recorded_step(16)).value()));
   EXPECT_FALSE(fits_exactly(size_of(recorded_step(2560)).value()));
   EXPECT_FALSE(fits_exactly({.operations = 1, .memory_bytes = kMostExactBytes + 1}));
+}
+
+TEST(JobSize, TellsWhichDisksHoldTheSchedule) {
+  const JobSize size = size_of(recorded_step(2)).value();
+  EXPECT_TRUE(check_room(size, binary_bytes(size.operations)).ok());
+  const core::Status full = check_room({.operations = 3'529'222'400}, 40'000'000'000);
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.error().message.find("3529222400 operations: a file of 155 GB or more, where 40 "
+                                      "GB are free"),
+            std::string::npos)
+      << full.error().message;
+}
+
+TEST(JobSize, EstimatesTheBinaryForm) {
+  const JobFile file = recorded_step(2);
+  const auto written = std::filesystem::temp_directory_path() / "assay_job_size_test";
+  GenerateRequest request;
+  request.scale = file.scale;
+  request.costs = file.costs;
+  request.target.folder = written;
+  request.target.format = ScheduleFormat::kBinary;
+  ASSERT_TRUE(generate_of(file.job, request).ok());
+  const auto bytes = static_cast<double>(std::filesystem::file_size(written / "output.bin"));
+  std::filesystem::remove_all(written);
+  EXPECT_NEAR(static_cast<double>(binary_bytes(size_of(file).value().operations)), bytes,
+              0.1 * bytes);
+}
+
+TEST(JobSize, RefusesGraphsThatMemoryShouldNotHold) {
+  EXPECT_TRUE(check_whole_graph(recorded_step(2)).ok());
+  const core::Status large = check_whole_graph(recorded_step(2560));
+  ASSERT_FALSE(large.ok());
+  EXPECT_NE(large.error().message.find("operations; a network that contends"), std::string::npos)
+      << large.error().message;
 }
 
 }  // namespace
