@@ -51,8 +51,8 @@ class GoalCollective final : public Command {
         ->check(positive_number_problem);
     app.add_option(
            "--bytes", bytes_,
-           "the whole buffer, as nccl-tests count: 64K, 16M, 1G; where ranks have shares of it, "
-           "these are equal, rounded up")
+           "the whole buffer, as nccl-tests count: 64K, 16M, 1G, 1T; where ranks have shares of "
+           "it, these are equal, rounded up")
         ->type_name("BYTES")
         ->required()
         ->check(bytes_problem);
@@ -175,11 +175,11 @@ const CommandSpec kGoalCollective{
         "job: 'assay simulate' takes each rank's steps while they run, so that its size costs no "
         "memory. What of algorithm, protocol and channels is not given is NCCL's choice for that "
         "size. alltoall, gather, scatter and send_recv are schedules in which each rank sends its "
-        "messages at once.",
+        "messages at once, those of 2 GiB and more in parts of 1 GiB.",
     .examples =
         "assay goal collective all_reduce --ranks 16384 --bytes 1G --algorithm ring \\\n"
         "    --protocol ll128 --channels 1 -o ring\n"
-        "assay simulate ring/output.job.json\n"
+        "assay simulate ring/output.job.json --collectives exact\n"
         "assay goal collective alltoall --ranks 4096 --bytes 16M -o exchange\n",
     .make = make_command<GoalCollective>,
 };

@@ -97,6 +97,8 @@ Exchanged exchanged(NcclFunction function,
   }
 }
 
+constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 30;
+
 // Writes the messages of one rank.
 class MessageWriter {
  public:
@@ -128,15 +130,29 @@ class MessageWriter {
     return {options_, in_node(rank, peer)};
   }
 
+  // Calls `add` with the size and the tag of each message that carries so many bytes: a schedule's
+  // sizes have 31 bits.
+  template <class Add>
+  static void for_each_part(std::uint64_t bytes, Add add) {
+    std::uint32_t tag = 0;
+    for (; bytes > model::kMostSize; bytes -= kPartBytes)
+      add(kPartBytes, tag++);
+    add(bytes, tag);
+  }
+
   void send(std::uint32_t rank, std::uint32_t to, RankWork& work) const {
     const MessageForm sent = form(rank, to);
-    work.graph.send(sent.bytes(bytes_), to, 0, {.nic = sent.nic()});
+    for_each_part(sent.bytes(bytes_), [&](std::uint64_t bytes, std::uint32_t tag) {
+      work.graph.send(bytes, to, tag, {.nic = sent.nic()});
+    });
   }
 
   void receive(std::uint32_t rank, std::uint32_t from, RankWork& work) const {
     const MessageForm received = form(rank, from);
-    const std::uint32_t receive =
-        work.graph.receive(received.bytes(bytes_), from, 0, {.nic = received.nic()});
+    std::uint32_t receive = 0;
+    for_each_part(received.bytes(bytes_), [&](std::uint64_t bytes, std::uint32_t tag) {
+      receive = work.graph.receive(bytes, from, tag, {.nic = received.nic()});
+    });
     if (!received.as_calc()) return;
     const std::uint8_t link_cpu = options_.cpus == CpuUse::kOne ? 0 : 1;
     const std::uint32_t transfer =
@@ -160,10 +176,6 @@ core::Result<SchedulePlan> plan_messages(const CollectivePlan& plan,
                                          Simulator simulator,
                                          ExpandOptions options) {
   ASSAY_TRY(check_ranks(plan));
-  const std::uint64_t bytes = bytes_of_rank(plan);
-  if (bytes > model::kMostSize) {
-    return core::Error{fmt::format("a message of {} bytes is larger than 2 GiB", bytes)};
-  }
   adapt(simulator, options);
   SchedulePlan made;
   made.num_ranks = plan.ranks;
