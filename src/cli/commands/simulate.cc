@@ -184,6 +184,7 @@ class Simulate final : public Command {
     }
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
     const auto notes = ASSAY_TRY(notes_beside(schedule_));
+    ASSAY_TRY(check_notes(notes));
     const auto options = ASSAY_TRY(make_options(inputs(), schedule.ranks().size(), notes));
     if (compat_ == SimulateCompat::kAtlahs) return run_atlahs(schedule, options.inter);
     const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options, threads_));
@@ -364,8 +365,8 @@ class Simulate final : public Command {
     return {};
   }
 
-  [[nodiscard]] core::Status write_operations(
-      const simulate::Outcome& outcome, const std::optional<model::ScheduleNotes>& notes) const {
+  // Refuses --operations where nothing tells of them.
+  [[nodiscard]] core::Status check_notes(const std::optional<model::ScheduleNotes>& notes) const {
     if (operations_.empty()) return {};
     if (!notes) {
       return core::Error{"--operations needs the notes of the schedule: '" +
@@ -375,6 +376,12 @@ class Simulate final : public Command {
       return core::Error{"--operations needs notes that tell of operations: '" +
                          model::notes_path(schedule_).string() + "' tells of none"};
     }
+    return {};
+  }
+
+  [[nodiscard]] core::Status write_operations(
+      const simulate::Outcome& outcome, const std::optional<model::ScheduleNotes>& notes) const {
+    if (operations_.empty()) return {};
     const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
     return write_table(simulate::operation_table(times, *notes));
   }
