@@ -160,6 +160,11 @@ void tell_written(const goal::GenerateResult& result, goal::Simulator simulator)
         fmt::format("removed {} of an earlier schedule", core::counted(result.removed, "file")));
   }
   if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
+  if (simulator == goal::Simulator::kHtsim) {
+    print_note(
+        "ATLAHS (github.com/spcl/atlahs) has htsim's networks, with the same speed, below "
+        "sim/htsim-backend/sim/datacenter/topologies");
+  }
   if (simulator == goal::Simulator::kLogGopsim) {
     print_note(
         "LogGOPSim has one CPU a rank, on which copies wait for computation: it ends late, and the "

@@ -26,7 +26,7 @@ std::string loggopsim_command(const std::string& schedule) {
                      schedule, links.latency_ns, links.overhead_ns, links.gap_ns);
 }
 
-// htsim comes with these leaf-spine networks, by their hosts.
+// ATLAHS' htsim comes with these leaf-spine networks, by their hosts.
 constexpr std::array<std::size_t, 5> kNetworks{16, 32, 64, 128, 1024};
 
 std::string htsim_command(const std::string& schedule, std::size_t num_ranks) {
