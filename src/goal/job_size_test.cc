@@ -11,6 +11,7 @@
 #include "goal/job_schedule.h"
 #include "goal/launch_job.h"
 #include "goal/reshape_job.h"
+#include "report/test_support.h"
 
 namespace assay::goal {
 namespace {
@@ -86,15 +87,14 @@ TEST(JobSize, TellsWhichDisksHoldTheSchedule) {
 
 TEST(JobSize, EstimatesTheBinaryForm) {
   const JobFile file = recorded_step(2);
-  const auto written = std::filesystem::temp_directory_path() / "assay_job_size_test";
+  const report::TemporaryFolder folder;
   GenerateRequest request;
   request.scale = file.scale;
   request.costs = file.costs;
-  request.target.folder = written;
+  request.target.folder = folder.path();
   request.target.format = ScheduleFormat::kBinary;
   ASSERT_TRUE(generate_of(file.job, request).ok());
-  const auto bytes = static_cast<double>(std::filesystem::file_size(written / "output.bin"));
-  std::filesystem::remove_all(written);
+  const auto bytes = static_cast<double>(std::filesystem::file_size(folder.path() / "output.bin"));
   EXPECT_NEAR(static_cast<double>(binary_bytes(size_of(file).value().operations)), bytes,
               0.1 * bytes);
 }
