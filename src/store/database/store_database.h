@@ -79,7 +79,10 @@ struct SqliteImage {
 
 class Database {
  public:
-  static core::Result<Database> open(const std::filesystem::path& path, Store::Mode mode);
+  // Messages call it `name`, or by its path.
+  static core::Result<Database> open(const std::filesystem::path& path,
+                                     Store::Mode mode,
+                                     const std::string& name = {});
   // Opens the bytes of a file in memory, to read only.
   static core::Result<Database> from_bytes(const std::string& name, std::string_view bytes);
   // Does the same with the zstd frame of a file.
