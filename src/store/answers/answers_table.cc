@@ -103,6 +103,11 @@ void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
                              .description = "the least time that bytes and operations take"});
   }
   if (shown.interval) add_interval_columns(table, shown);
+  if (shown.throttled) {
+    table.columns.push_back(
+        {.name = "throttled",
+         .description = "rows that the answer comes from, measured at lowered clocks"});
+  }
 }
 
 void add_bracket_cells(std::vector<model::Cell>& row,
@@ -165,6 +170,8 @@ void add_estimate_cells(std::vector<model::Cell>& row,
   if (shown.roofline)
     row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
   if (shown.interval) add_interval_cells(row, answer, shown);
+  if (shown.throttled)
+    row.push_back(answer.throttled.empty() ? model::Cell() : model::Cell(answer.throttled));
 }
 
 // A table may have a key that is called as one of our columns: ours then have kOurs before them.
@@ -199,11 +206,18 @@ class AnswersTable {
     shown_.roofline = any([](const Answer& answer) { return answer.estimate.roofline > 0; });
     shown_.interval =
         shown_.all() || any([](const Answer& answer) { return answer.interval.has_value(); });
+    const bool any_throttled = any([](const Answer& answer) { return !answer.throttled.empty(); });
+    shown_.throttled = shown_.all() || any_throttled;
     const std::size_t keys = table_.columns.size();
     add_estimate_columns(table_, shown_);
     keep_names_apart(rows_, keys, table_);
     if (shown_.interval && !shown_.all()) add_confidence_note();
     add_scatter_note();
+    if (any_throttled) {
+      table_.notes.emplace_back(
+          "throttled: the rows that answers come from, measured while the GPU had lowered its "
+          "clocks");
+    }
     for (const Answer& answer : result_.answers) {
       std::vector<model::Cell> row;
       add_key_cells(row, rows_, answer, shown_);

@@ -31,6 +31,7 @@ struct ShownColumns {
   bool is_single = false;  // whether there is one answer, which then has room
   bool roofline = true;
   bool interval = true;
+  bool throttled = true;
 
   [[nodiscard]] bool all() const { return keys == KeyColumns::kAll; }
 };

@@ -370,6 +370,14 @@ std::vector<std::optional<MedianInterval>> intervals_of(const Frame& frame) {
   return intervals;
 }
 
+std::vector<std::uint8_t> throttled_of(const FrameColumn* column) {
+  if (column == nullptr || is_text(*column)) return {};
+  std::vector<std::uint8_t> throttled(column->size());
+  for (std::size_t row = 0; row < throttled.size(); ++row)
+    throttled[row] = number_at(*column, row) > 0 ? 1 : 0;
+  return throttled;
+}
+
 }  // namespace
 
 double MedianInterval::confidence() const {
@@ -397,6 +405,7 @@ core::Result<GroupedRows> group_rows(const std::string& table,
   }
   grouped.intervals = intervals_of(frame);
   grouped.watts = watts_of(frame.find(kPowerColumns.front()));
+  grouped.throttled = throttled_of(frame.find("throttled"));
   fill_groups(columns, grouped);
   for (Coded& coded : columns.exact)
     grouped.exact.push_back(std::move(coded.column));

@@ -107,6 +107,7 @@ void pack(const WorkRows& rows, Packer& packer) {
   packer.array(rows.latencies);
   packer.array(rows.intervals);
   packer.array(rows.watts);
+  packer.array(rows.throttled);
 }
 
 void pack(const TablePower& power, Packer& packer) {
@@ -237,6 +238,7 @@ core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   rows.latencies = unpacker.array<double>();
   rows.intervals = unpacker.array<RowInterval>();
   rows.watts = unpacker.array<double>();
+  rows.throttled = unpacker.array<std::uint8_t>();
   const auto spreads = unpacker.array<Spreads>();
   rows.power = unpack_power(unpacker);
   if (!unpacker.is_whole()) return core::Error{"the packed tables are cut off"};

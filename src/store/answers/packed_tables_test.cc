@@ -11,9 +11,10 @@ namespace assay::store {
 namespace {
 
 constexpr const char* kProducts =
-    "kernel_source,gemm_dtype,m,n,k,latency,interval_low_ms,interval_high_ms,samples,power\n"
-    "a,fp8,1,64,64,0.1,0.09,0.11,7,300\na,fp8,4,64,64,0.3,0.2,0.4,7,500\n"
-    "b,bfloat16,1,64,128,0.2,,,,700\n";
+    "kernel_source,gemm_dtype,m,n,k,latency,interval_low_ms,interval_high_ms,samples,power,"
+    "throttled\n"
+    "a,fp8,1,64,64,0.1,0.09,0.11,7,300,0\na,fp8,4,64,64,0.3,0.2,0.4,7,500,1\n"
+    "b,bfloat16,1,64,128,0.2,,,,700,\n";
 constexpr const char* kOthers =
     "kind,alpha,width,batch_size,s,latency\nx,1.5,8,1,2,1\nx,,8,2,4,2\n";
 
@@ -90,6 +91,8 @@ TEST(PackedTables, GivesTheRowsBack) {
     EXPECT_TRUE(equal(rows.value().latencies, expected.latencies));
     EXPECT_TRUE(equal(rows.value().watts, expected.watts));
     EXPECT_EQ(expected.watts.empty(), expected.table == "other_perf");
+    EXPECT_TRUE(equal(rows.value().throttled, expected.throttled));
+    EXPECT_EQ(expected.throttled.empty(), expected.table == "other_perf");
     ASSERT_NE(rows.value().spreads, nullptr);
     EXPECT_EQ(rows.value().spreads->of_way(Way::kOwnCurve, 2).eighty, 0.5);
     ASSERT_EQ(rows.value().intervals.size(), expected.intervals.size());

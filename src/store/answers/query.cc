@@ -1,6 +1,7 @@
 #include "store/answers/query.h"
 
 #include <algorithm>
+#include <span>
 
 #include "store/answers/answers_table.h"
 #include "store/answers/matcher.h"
@@ -16,6 +17,22 @@ std::optional<MedianInterval> interval_of(const WorkRows& rows,
   const RowInterval& row = rows.intervals[rows.begins[family] + estimate.low];
   if (row.samples == 0) return std::nullopt;
   return MedianInterval{.low = row.low, .high = row.high, .samples = row.samples};
+}
+
+std::string throttled_of(const WorkIndex& index,
+                         std::size_t family,
+                         std::span<const double> sizes,
+                         const WorkEstimate& estimate) {
+  const WorkRows& rows = index.rows();
+  if (estimate.refused != Refused::kNo || rows.throttled.empty()) return "";
+  const auto name_of = [&](std::uint32_t row) -> std::string {
+    if (rows.throttled[rows.begins[family] + row] == 0) return "";
+    return estimate.is_measured() ? "this row" : index.family(family).place(row, sizes);
+  };
+  const std::string low = name_of(estimate.low);
+  if (estimate.is_measured() || estimate.high == estimate.low) return low;
+  const std::string high = name_of(estimate.high);
+  return low + (low.empty() || high.empty() ? "" : ", ") + high;
 }
 
 // Leaves out values that the table does not have: they are no fault of the question.
@@ -50,10 +67,12 @@ Answer answer_of(const WorkIndex& index,
                  std::vector<double> sizes,
                  Beyond beyond) {
   const WorkEstimate estimate = index.family(family).at(sizes, beyond);
+  std::string throttled = throttled_of(index, family, sizes, estimate);
   return {.family = family,
           .sizes = std::move(sizes),
           .estimate = estimate,
-          .interval = interval_of(index.rows(), family, estimate)};
+          .interval = interval_of(index.rows(), family, estimate),
+          .throttled = std::move(throttled)};
 }
 
 core::Result<QueryResult> query(const WorkIndex& index,

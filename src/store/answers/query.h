@@ -36,6 +36,8 @@ struct Answer {
   // The measured row has one. Another answer has none: its error is that of the interpolation,
   // which no interval of the bracket's ends tells.
   std::optional<MedianInterval> interval = {};
+  // The rows that it comes from that were measured at lowered clocks: "this row", "m=256, m=512".
+  std::string throttled = {};
 };
 
 struct Refusal {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -207,6 +209,29 @@ TEST(Query, GivesAMeasuredRowsOwnInterval) {
   EXPECT_EQ(cells_at("2", KeyColumns::kAll), Cells(3));
   EXPECT_EQ(cells_at("3", KeyColumns::kAll), Cells(3));  // interpolated
   EXPECT_EQ(cells_at("3", KeyColumns::kVarying), Cells());
+}
+
+TEST(Query, NamesTheRowsThatWereMeasuredAtLoweredClocks) {
+  const WorkIndex index = index_of(
+      "m,latency,throttled\n"
+      "1,0.1,0\n2,0.2,1\n4,0.3,1\n8,0.5,0\n16,0.9,0\n");
+  const auto throttled_at = [&](const char* m) {
+    const auto result = query(index, {{"m", m}}, Beyond::kRefuse);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    const model::Table table = answers_table(index, result.value(), KeyColumns::kAll);
+    const model::Cell& cell = table.at(0, table.column("throttled").value());
+    const model::Table shown = answers_table(index, result.value(), KeyColumns::kVarying);
+    EXPECT_EQ(shown.column("throttled").has_value(), cell != model::Cell());
+    EXPECT_EQ(std::any_of(shown.notes.begin(), shown.notes.end(),
+                          [](const auto& note) { return note.starts_with("throttled: "); }),
+              cell != model::Cell());
+    return cell;
+  };
+  EXPECT_EQ(throttled_at("1"), model::Cell());
+  EXPECT_EQ(throttled_at("2"), model::Cell(std::string("this row")));
+  EXPECT_EQ(throttled_at("3"), model::Cell(std::string("m=2, m=4")));
+  EXPECT_EQ(throttled_at("6"), model::Cell(std::string("m=4")));
+  EXPECT_EQ(throttled_at("12"), model::Cell());
 }
 
 TEST(Query, TellsWhereTheRowsBesideAnAnswerScattered) {

@@ -98,7 +98,8 @@ struct GroupedRows {
   std::vector<double> latencies;                              // of each row; NaN if it is missing
   std::vector<double> size_values;                            // sizes.size() for each row
   std::vector<std::optional<MedianInterval>> intervals = {};  // of each row; empty: unknown
-  std::vector<double> watts = {};  // of each row; NaN if it is missing; empty: of none
+  std::vector<double> watts = {};            // of each row; NaN if it is missing; empty: of none
+  std::vector<std::uint8_t> throttled = {};  // of each row: 1 at lowered clocks; empty: of none
   UnusedRows unused;
 };
 

@@ -19,6 +19,7 @@ struct OwnedRows {
   std::vector<double> latencies;
   std::vector<RowInterval> intervals;
   std::vector<double> watts;
+  std::vector<std::uint8_t> throttled;
 };
 
 void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
@@ -28,6 +29,7 @@ void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
   rows.latencies = owned->latencies;
   rows.intervals = owned->intervals;
   rows.watts = owned->watts;
+  rows.throttled = owned->throttled;
   rows.data = std::move(owned);
 }
 
@@ -78,6 +80,7 @@ void add_family(const GroupedRows& grouped,
     owned.latencies.push_back(grouped.latencies[rows[i]]);
     if (!grouped.intervals.empty()) owned.intervals.push_back(interval_at(grouped, rows[i]));
     if (!grouped.watts.empty()) owned.watts.push_back(grouped.watts[rows[i]]);
+    if (!grouped.throttled.empty()) owned.throttled.push_back(grouped.throttled[rows[i]]);
   }
   owned.begins.push_back(owned.latencies.size());
 }
@@ -170,6 +173,7 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
       owned->latencies.push_back(rows.latencies[row]);
       if (!rows.intervals.empty()) owned->intervals.push_back(rows.intervals[row]);
       if (!rows.watts.empty()) owned->watts.push_back(rows.watts[row]);
+      if (!rows.throttled.empty()) owned->throttled.push_back(rows.throttled[row]);
     }
     owned->begins.push_back(owned->latencies.size());
   }
@@ -221,6 +225,7 @@ WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> fam
     append(owned.latencies, rows.latencies.subspan(begin, count));
     if (!rows.intervals.empty()) append(owned.intervals, rows.intervals.subspan(begin, count));
     if (!rows.watts.empty()) append(owned.watts, rows.watts.subspan(begin, count));
+    if (!rows.throttled.empty()) append(owned.throttled, rows.throttled.subspan(begin, count));
     owned.begins.push_back(owned.latencies.size());
   }
   WorkRows others = rows;

@@ -33,12 +33,13 @@ struct WorkRows {
   std::vector<ExactColumn> exact;         // what a query's value must match, or what it leaves open
   std::vector<std::string> sizes;         // numbers that may lie between or beyond measured ones
   std::shared_ptr<const void> data = {};  // what the spans lie in; null: in the program itself
-  std::span<const std::uint32_t> codes = {};    // of each family: a value of each exact column
-  std::span<const std::uint64_t> begins = {};   // of each family, its first row; and one more
-  std::span<const double> values = {};          // of each row: a value of each size
-  std::span<const double> latencies = {};       // ms, by row
-  std::span<const RowInterval> intervals = {};  // by row, or empty
-  std::span<const double> watts = {};           // of a GPU, by row; NaN: unknown; or empty
+  std::span<const std::uint32_t> codes = {};     // of each family: a value of each exact column
+  std::span<const std::uint64_t> begins = {};    // of each family, its first row; and one more
+  std::span<const double> values = {};           // of each row: a value of each size
+  std::span<const double> latencies = {};        // ms, by row
+  std::span<const RowInterval> intervals = {};   // by row, or empty
+  std::span<const double> watts = {};            // of a GPU, by row; NaN: unknown; or empty
+  std::span<const std::uint8_t> throttled = {};  // by row, 1 at lowered clocks; or empty
   std::size_t num_unusable = 0;  // rows of the table that are not here: a time or size is no number
   // What the rows tell of the errors of answers, with the rooflines of the device that measured
   // them; null: not told yet.
