@@ -125,6 +125,18 @@ void set_difference(Change& change,
   change.verdict = verdict_for(change, criterion, better);
 }
 
+void set_ratio(Change& change,
+               const core::Difference& of_logarithms,
+               model::Better better,
+               const Criterion& criterion) {
+  core::Difference difference = of_logarithms;
+  for (double* end : {&difference.difference, &difference.low, &difference.high})
+    *end = change.baseline * std::expm1(*end);
+  change.test = change.baseline + difference.difference;
+  set_difference(change, difference, better, criterion);
+  change.p = change.p_corrected = probability_of_zero(of_logarithms);
+}
+
 void judge_together(std::span<Change* const> changes, const Criterion& criterion) {
   std::vector<Change*> ordered;
   for (Change* change : changes)

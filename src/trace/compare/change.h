@@ -92,6 +92,12 @@ void set_difference(Change& change,
                     model::Better better,
                     const Criterion& criterion);
 
+// Does so with the difference between the logarithms of both sides, and gives the test its mean.
+void set_ratio(Change& change,
+               const core::Difference& of_logarithms,
+               model::Better better,
+               const Criterion& criterion);
+
 // Corrects verdicts for their number, so that with the criterion's confidence no one of them claims
 // a difference that is not there: a change whose corrected p is above 1 - confidence, but is not
 // the same, is unclear. The correction is Holm's (S. Holm, A Simple Sequentially Rejective Multiple

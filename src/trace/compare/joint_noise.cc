@@ -17,16 +17,39 @@ namespace {
 
 constexpr double kUnequalSpreads = 0.05;
 
-Change change_between(const JointRuns& baseline,
-                      const JointRuns& test,
-                      double deviation,
-                      const core::Difference& difference,
+// Returns std::nullopt where not all times have one.
+std::optional<JointRuns> logarithms_of(JointRuns runs) {
+  for (JointRun& run : runs) {
+    if (!(run.value > 0)) return std::nullopt;
+    run.value = std::log(run.value);
+  }
+  return runs;
+}
+
+std::vector<double> times_of(const JointRuns& logarithms) {
+  std::vector<double> times = values_of(logarithms);
+  for (double& time : times)
+    time = std::exp(time);
+  return times;
+}
+
+// Both sides, in logarithms.
+struct Sides {
+  const JointRuns& baseline;
+  const JointRuns& test;
+  double level = 0;      // the mean of the baseline
+  double deviation = 0;  // of the runs of either
+};
+
+Change change_between(const Sides& sides,
+                      const core::Difference& of_logarithms,
                       const Criterion& criterion) {
-  Change change =
-      measure_change(values_of(baseline), values_of(test), model::Better::kLower, criterion);
-  change.test = change.baseline + difference.difference;
-  change.baseline_deviation = change.test_deviation = deviation;
-  set_difference(change, difference, model::Better::kLower, criterion);
+  Change change = measure_change(times_of(sides.baseline), times_of(sides.test),
+                                 model::Better::kLower, criterion);
+  change.baseline = std::exp(sides.level);
+  set_ratio(change, of_logarithms, model::Better::kLower, criterion);
+  change.baseline_deviation = sides.deviation * change.baseline;
+  change.test_deviation = sides.deviation * change.test;
   return change;
 }
 
@@ -195,9 +218,10 @@ JointNoise::JointNoise(std::span<const JointRuns> settings) {
   std::vector<JointRuns> repeated;
   places_.resize(settings.size());
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    if (settings[i].size() < 2) continue;
+    auto logarithms = logarithms_of(settings[i]);
+    if (settings[i].size() < 2 || !logarithms) continue;
     places_[i] = repeated.size();
-    repeated.push_back(settings[i]);
+    repeated.push_back(std::move(*logarithms));
   }
   if (repeated.size() < 2 || !places_.front()) return;
   if (const auto effect = order_effect(repeated)) {
@@ -211,7 +235,7 @@ JointNoise::JointNoise(std::span<const JointRuns> settings) {
       is_pooled_ = set_noise_within(settings_, pool_.variance);
       return;
     }
-    trend_percent_ = 100 * effect->slope / core::mean(values_of(repeated.front()));
+    trend_percent_ = 100 * std::expm1(effect->slope);
     settings_ = fitted(repeated, &*effect);
   } else {
     settings_ = fitted(repeated, nullptr);
@@ -240,7 +264,7 @@ bool JointNoise::are_apart(std::size_t baseline, std::size_t test) const {
 }
 
 double JointNoise::mean(std::size_t setting) const {
-  return settings_[*places_[setting]].mean;
+  return std::exp(settings_[*places_[setting]].mean);
 }
 
 double JointNoise::variance_of(const JointSetting& setting) const {
@@ -289,12 +313,12 @@ Change JointNoise::beside_trend(const JointSetting& from,
           ? pool_freedom(std::min(from.runs.size(), to.runs.size()))
           : std::min(core::difference_freedom(of_from, from.runs.size(), of_to, to.runs.size()),
                      std::max(from.noise.freedom + to.noise.freedom, 1.0));
-  const double difference = core::mean(values_of(to.runs)) - core::mean(values_of(from.runs));
   const double deviation =
       std::sqrt(is_pooled_ ? pool_.variance : (variance_of(from) + variance_of(to)) / 2);
   return change_between(
-      from.runs, to.runs, deviation,
-      difference_of(difference, of_from + of_to + of_slope * apart * apart, freedom, criterion),
+      {from.runs, to.runs, from.mean, deviation},
+      difference_of(to.mean - from.mean, of_from + of_to + of_slope * apart * apart, freedom,
+                    criterion),
       criterion);
 }
 
@@ -308,8 +332,9 @@ Change JointNoise::within_blocks(const JointSetting& from,
   const double own = std::pow(core::sample_deviation(differences), 2);
   const double variance = is_pooled_ ? std::max(own, 2 * pool_.variance) : own;
   const double freedom = is_pooled_ ? pool_freedom(blocks) : static_cast<double>(blocks) - 1;
-  return change_between(runs_beside(from.runs, to.runs), runs_beside(to.runs, from.runs),
-                        std::sqrt(variance / 2),
+  const JointRuns baseline = runs_beside(from.runs, to.runs);
+  const JointRuns test = runs_beside(to.runs, from.runs);
+  return change_between({baseline, test, core::mean(values_of(baseline)), std::sqrt(variance / 2)},
                         difference_of(core::mean(differences),
                                       variance / static_cast<double>(blocks), freedom, criterion),
                         criterion);
@@ -325,18 +350,12 @@ Change JointNoise::across_blocks(std::size_t baseline,
   for (const JointSetting& setting : settings_)
     runs.push_back(setting.runs);
   const double variance = std::max(variance_of(from), variance_of(to));
-  Change change =
-      measure_change(values_of(from.runs), values_of(to.runs), model::Better::kLower, criterion);
-  change.baseline = from.mean;
-  change.test = to.mean;
-  change.baseline_deviation = change.test_deviation = std::sqrt(variance);
-  set_difference(
-      change,
+  return change_between(
+      {from.runs, to.runs, from.mean, std::sqrt(variance)},
       difference_of(to.mean - from.mean,
                     variance * difference_variance(runs, *places_[baseline], *places_[test]),
                     pool_freedom(std::min(from.runs.size(), to.runs.size())), criterion),
-      model::Better::kLower, criterion);
-  return change;
+      criterion);
 }
 
 bool has_the_effect_of(const JointNoise& noise, const JointNoise& other) {

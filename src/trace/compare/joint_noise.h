@@ -1,6 +1,7 @@
 // The noise of all runs of several settings, by which changes between them are judged. A few runs
 // of one setting tell its noise badly; the runs of all tell it well. Where runs were made in a
-// known order, a drift of the machine shows in it and is taken out.
+// known order, a drift of the machine shows in it and is taken out. Noise and drift are shares of
+// a time, so all is computed with logarithms, and means are geometric.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ namespace assay::trace {
 // Returns the means of each run of a setting for this row of the timeline (kTotalTime, kAllSteps).
 JointRuns joint_runs(const SettingFigures& setting, const std::string& type);
 
-// One setting, its noise beside what the order of the runs explains, and how well that is known.
+// The logarithms of the times of one setting, their noise beside what the order of the runs
+// explains, and how well that is known.
 struct JointSetting {
   JointRuns runs = {};  // without a trend, at the mean position of the first setting
   core::SampleVariance noise = {};
@@ -34,7 +36,8 @@ struct JointSetting {
 // setting that is noisier than the pool counts its own spread, and one with few runs no more
 // freedom than a pool of such settings. Effects of the order are taken out
 // where they are significant at 1 %, also for two settings; where noise is not pooled, each pair
-// then counts its own beside the effect. Settings that were run once are left out.
+// then counts its own beside the effect. Settings that were run once, or have times of zero, are
+// left out.
 class JointNoise {
  public:
   enum class Kind {
@@ -44,7 +47,7 @@ class JointNoise {
     kTrend,   // what is left of it beside a straight trend over the order of the runs
   };
 
-  // It is kPair where the first setting or all others were run once.
+  // It is kPair where the first setting or all others are left out.
   explicit JointNoise(std::span<const JointRuns> settings);
 
   [[nodiscard]] Kind kind() const { return kind_; }
@@ -93,7 +96,7 @@ class JointNoise {
   double p_ = std::numeric_limits<double>::quiet_NaN();
   bool is_pooled_ = false;
   core::SampleVariance pool_ = {};
-  std::vector<JointSetting> settings_ = {};              // those that were run repeatedly
+  std::vector<JointSetting> settings_ = {};              // those that are not left out
   std::vector<std::optional<std::size_t>> places_ = {};  // of each setting among them
 };
 

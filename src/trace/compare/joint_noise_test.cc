@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -28,14 +30,24 @@ std::vector<JointRuns> in_blocks(const std::vector<std::vector<double>>& values)
   return settings;
 }
 
+// Three runs whose logarithms have a standard deviation of 0.01, in this order.
+std::vector<double> around(double mean, const std::array<int, 3>& order) {
+  std::vector<double> values;
+  for (const int deviations : order)
+    values.push_back(mean * std::exp(0.01 * deviations));
+  return values;
+}
+
 TEST(JointNoise, ThreeSettingsShareTheirNoise) {
   const std::vector<JointRuns> settings =
-      in_blocks({{100, 101, 99}, {102, 100, 101}, {95, 96, 97}});
+      in_blocks({around(100, {0, 1, -1}), around(101, {1, -1, 0}), around(96, {-1, 0, 1})});
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kPooled);
-  // Every variance is 1, with 2 degrees of freedom each: 2.4469 sqrt(2 / 3) with 6.
+  // Every variance has 2 degrees of freedom: 2.4469 sqrt(2 / 3) deviations with 6.
+  const double half = 0.01 * 2.4469 * std::sqrt(2.0 / 3);
   EXPECT_NEAR(joint.change(0, 2, kTogether).percent, 4, 1e-9);
-  EXPECT_NEAR(joint.change(0, 2, kTogether).percent_high - 4, 2.4469 * std::sqrt(2.0 / 3), 1e-3);
+  EXPECT_NEAR(joint.change(0, 2, kTogether).percent_low, 100 - 96 * std::exp(half), 1e-3);
+  EXPECT_NEAR(joint.change(0, 2, kTogether).percent_high, 100 - 96 * std::exp(-half), 1e-3);
   EXPECT_EQ(joint.change(0, 2, kTogether).verdict, Verdict::kBetter);
 }
 
@@ -64,13 +76,13 @@ TEST(JointNoise, TwoNoisyRunsBesideManyAreNotCertain) {
 }
 
 TEST(JointNoise, ATrendIsTakenOut) {
-  // Each run takes 3 more than the one before, and the test 3 less than the baseline.
+  // Each run takes 3 % more than the one before, and the test 3 % less than the baseline.
   const std::vector<JointRuns> settings =
-      in_blocks({{100.1, 109, 111.9, 121}, {100, 102.9, 112.1, 115}});
+      in_blocks({{100.1, 109.3, 112.4, 123}, {100, 102.8, 112.5, 115.8}});
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kTrend);
-  EXPECT_NEAR(joint.trend_percent(), 100 * 3 / 110.5, 0.05);
-  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -3, 0.1);
+  EXPECT_NEAR(joint.trend_percent(), 3, 0.05);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).percent, 3, 0.1);
   EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kBetter);
 }
 
@@ -109,28 +121,57 @@ TEST(JointNoise, ChangesOfAnyTwoSettingsAgree) {
 }
 
 TEST(JointNoise, BlocksThatDifferAreComparedWithin) {
-  const std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 198, 98, 198.1}});
+  const std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 196, 98, 196.1}});
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
-  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.01);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).percent, 2, 0.02);
   EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kBetter);
+}
+
+// Repeats that were slowed by a share slow longer settings by more.
+TEST(JointNoise, LongSettingsInSlowBlocksLeaveTheOthersTheirNoise) {
+  std::vector<JointRuns> settings = in_blocks({{34.93, 41.85, 36.59},
+                                               {35.71, 43.06, 37.56},
+                                               {35.03, 41.88, 36.67},
+                                               {41.13, 49.31, 43.19},
+                                               {43.90, 52.60, 46.11},
+                                               {67.66, 81.12, 71.04}});
+  const Criterion each{.confidence = 0.99};
+  const JointNoise all(settings);
+  ASSERT_EQ(all.kind(), Kind::kBlocks);
+  EXPECT_EQ(all.change(0, 1, each).verdict, Verdict::kWorse);
+  settings[1].resize(1);
+  const JointNoise others(settings);
+  ASSERT_EQ(others.kind(), Kind::kBlocks);
+  EXPECT_EQ(others.change(0, 2, each).verdict, Verdict::kSame);
+  EXPECT_NEAR(others.change(0, 5, each).ratio, 1.94, 0.01);
+}
+
+// It has no logarithm.
+TEST(JointNoise, ASettingWithATimeOfZeroIsLeftOut) {
+  const JointNoise joint(in_blocks({{100, 101, 99}, {0, 0, 1}, {102, 100, 101}, {95, 96, 97}}));
+  EXPECT_EQ(joint.kind(), Kind::kPooled);
+  EXPECT_FALSE(joint.knows(1));
+  EXPECT_TRUE(joint.knows(0, 3));
+  EXPECT_EQ(JointNoise(in_blocks({{0, 101, 99}, {100, 100, 100}, {102, 100, 101}})).kind(),
+            Kind::kPair);
 }
 
 TEST(JointNoise, ARunMadeLongAfterItsBlockIsNoPartOfIt) {
   std::vector<JointRuns> settings =
-      in_blocks({{100, 200, 100.1, 200, 100}, {98, 198, 98, 198.1, 98}});
+      in_blocks({{100, 200, 100.1, 200, 100}, {98, 196, 98, 196.1, 98}});
   settings[1][1] = {2, 99, 98};  // was made again when the machine was fast
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
   EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 4U);
-  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).percent, 2, 0.1);
 }
 
 // The last block of a session, of which a run was made again in the next one.
 TEST(JointNoise, ARunOfALaterSessionIsNoPartOfItsBlock) {
   const std::vector<double> first = {100, 101, 100, 200.1, 199, 200};
   std::vector<JointRuns> settings =
-      in_blocks({first, {98, 99.1, 198, 198.1, 197, 198}, {100, 101, 100.1, 200, 199.1, 200}});
+      in_blocks({first, {98, 99.1, 196, 196.1, 195, 196}, {100, 101, 100.1, 200, 199.1, 200}});
   int position = 0;
   for (int block = 1; block <= 6; ++block)
     for (const std::size_t i : {0U, 2U, 1U}) {
@@ -141,8 +182,8 @@ TEST(JointNoise, ARunOfALaterSessionIsNoPartOfItsBlock) {
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
   EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 5U);
-  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
-  EXPECT_LT(joint.change(0, 1, kTogether).high, -1.8);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).percent, 2, 0.1);
+  EXPECT_GT(joint.change(0, 1, kTogether).percent_low, 1.8);
 }
 
 // Two settings failed in the first session and were made again in the second, which is slower: only
@@ -184,18 +225,20 @@ TEST(JointNoise, ThreeRunsBesideATrendAreNotTwo) {
       run.value += 3 * run.position;
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kTrend);
-  EXPECT_NEAR(joint.change(0, 1, kTogether).baseline_deviation,
-              joint.change(2, 3, kTogether).baseline_deviation, 1e-9);
+  const Change first = joint.change(0, 1, kTogether);
+  const Change last = joint.change(2, 3, kTogether);
+  EXPECT_NEAR(first.baseline_deviation / first.baseline, last.baseline_deviation / last.baseline,
+              1e-9);
 }
 
-// Settings in eight blocks that differ. The second one takes 1 less than the others.
+// Settings in eight blocks that differ. The second one takes 1 % less than the others.
 std::vector<JointRuns> eight_blocks(std::size_t settings) {
   const std::vector<double> blocks = {100, 130, 80, 145, 110, 65, 125, 105};
   std::vector<std::vector<double>> values(settings);
   for (std::size_t i = 0; i < settings; ++i)
     for (std::size_t block = 0; block < blocks.size(); ++block)
-      values[i].push_back(blocks[block] - (i == 1 ? 1 : 0) +
-                          0.1 * static_cast<double>((block * (i + 3)) % 5));
+      values[i].push_back(blocks[block] * (1 - (i == 1 ? 0.01 : 0) +
+                                           0.001 * static_cast<double>((block * (i + 3)) % 5)));
   return in_blocks(values);
 }
 
@@ -258,8 +301,8 @@ TEST(JointNoise, SettingsOfOtherBlocksWithNoiseOfTheirOwnAreApart) {
 }
 
 TEST(JointNoise, ALoneRunLeavesTheOthersTogether) {
-  std::vector<JointRuns> settings =
-      in_blocks({{100, 101, 99}, {90, 90, 90}, {102, 100, 101}, {95, 96, 97}});
+  std::vector<JointRuns> settings = in_blocks(
+      {around(100, {0, 1, -1}), {90, 90, 90}, around(101, {1, -1, 0}), around(96, {-1, 0, 1})});
   settings[1].resize(1);
   const JointNoise joint(settings);
   EXPECT_EQ(joint.kind(), Kind::kPooled);
@@ -319,55 +362,86 @@ struct OfSettings {
 using Spreads = OfSettings<double>;  // of a step, in thousandths
 using Runs = OfSettings<std::size_t>;
 
-// Holds what the order of the runs adds to a step.
+// Holds what the order of the runs adds to a step, in thousandths.
 struct OrderEffects {
   double drift = 0;   // a run
   double blocks = 0;  // the standard deviation of repeats
 };
 
-std::vector<JointRuns> noisy_sweep(
-    std::size_t tests, Runs runs, Spreads spreads, OrderEffects order, std::mt19937_64& random) {
+struct NoisySweep {
+  std::size_t tests = 1;
+  Runs runs = {};
+  Spreads spreads = {};
+  OrderEffects order = {};
+  double last_length = 1;  // of a step of the last test, in steps of the others
+};
+
+// Makes the runs of each block in an order of its own, as a sweep does.
+void shuffle_blocks(std::vector<JointRuns>& settings, std::mt19937_64& random) {
+  std::vector<int> order(settings.size());
+  std::iota(order.begin(), order.end(), 1);
+  for (std::size_t block = 0; block < settings.front().size(); ++block) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (std::size_t i = 0; i < settings.size(); ++i)
+      settings[i][block].position = static_cast<int>(block * settings.size()) + order[i];
+  }
+}
+
+std::vector<JointRuns> made(const NoisySweep& sweep, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
+  const Runs& runs = sweep.runs;
   const std::size_t blocks = std::max({runs.baseline, runs.first, runs.others});
-  std::vector<std::vector<double>> values(tests + 1);
-  for (std::size_t i = 0; i <= tests; ++i)
+  std::vector<std::vector<double>> values(sweep.tests + 1);
+  for (std::size_t i = 0; i <= sweep.tests; ++i)
     for (std::size_t run = 0; run < blocks; ++run)
-      values[i].push_back(1000 + normal(random) * spreads.of(i));
+      values[i].push_back((1000 + normal(random) * sweep.spreads.of(i)) *
+                          (i == sweep.tests ? sweep.last_length : 1));
   std::vector<JointRuns> settings = in_blocks(values);
+  shuffle_blocks(settings, random);
   std::vector<double> of_block(blocks + 1, 0);
-  if (order.blocks > 0)
+  if (sweep.order.blocks > 0)
     for (double& block : of_block)
-      block = order.blocks * normal(random);
-  for (std::size_t i = 0; i <= tests; ++i) {
+      block = sweep.order.blocks * normal(random);
+  for (std::size_t i = 0; i <= sweep.tests; ++i) {
     settings[i].resize(runs.of(i));
     for (JointRun& run : settings[i])
-      run.value += order.drift * run.position + of_block[static_cast<std::size_t>(run.block)];
+      run.value *=
+          1 +
+          (sweep.order.drift * run.position + of_block[static_cast<std::size_t>(run.block)]) / 1000;
   }
   return settings;
 }
 
-// Returns how many percent of sweeps of equal settings call at least one different, with the
-// intervals of the pair alone where noise is not joint.
-double family_error(std::size_t tests, Runs runs, Spreads spreads, OrderEffects order = {}) {
+struct FamilyFigures {
+  double error = 0;  // how many percent of sweeps of equal settings call at least one different
+  double width = 0;  // the mean of their intervals, in percent
+};
+
+// Of the settings as long as the baseline, with the intervals of the pair alone where noise is not
+// joint.
+FamilyFigures family_figures(const NoisySweep& sweep) {
   constexpr int kSweeps = 1000;
-  const double confidence = 1 - 0.05 / static_cast<double>(tests);
+  const double confidence = 1 - 0.05 / static_cast<double>(sweep.tests);
   const Criterion criterion{.confidence = confidence, .tolerance_percent = 0};
+  const std::size_t equal = sweep.last_length == 1 ? sweep.tests : sweep.tests - 1;
   std::mt19937_64 random(1);
-  int wrong = 0;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    const std::vector<JointRuns> settings = noisy_sweep(tests, runs, spreads, order, random);
+  FamilyFigures figures;
+  for (int n = 0; n < kSweeps; ++n) {
+    const std::vector<JointRuns> settings = made(sweep, random);
     const JointNoise joint(settings);
     bool differs = false;
-    for (std::size_t i = 1; i <= tests; ++i) {
+    for (std::size_t i = 1; i <= equal; ++i) {
       const Change change = joint.knows(i)
                                 ? joint.change(0, i, criterion)
                                 : measure_change(values_of(settings[0]), values_of(settings[i]),
                                                  model::Better::kLower, criterion);
       differs = differs || change.low > 0 || change.high < 0;
+      figures.width +=
+          (change.percent_high - change.percent_low) / static_cast<double>(kSweeps * equal);
     }
-    if (differs) ++wrong;
+    if (differs) figures.error += 100.0 / kSweeps;
   }
-  return 100.0 * wrong / kSweeps;
+  return figures;
 }
 
 class FamilyError : public ::testing::Test {
@@ -376,7 +450,7 @@ class FamilyError : public ::testing::Test {
   void check(const std::string& name, std::size_t tests, std::size_t runs, OrderEffects order) {
     SCOPED_TRACE(name + ": " + std::to_string(tests) + " tests, " + std::to_string(runs) + " runs");
     const auto error = [&](const char* spread, Spreads spreads) {
-      const double percent = family_error(tests, {runs, runs, runs}, spreads, order);
+      const double percent = family_figures({tests, {runs, runs, runs}, spreads, order}).error;
       RecordProperty(name + spread + std::to_string(tests) + "x" + std::to_string(runs),
                      std::to_string(percent));
       return percent;
@@ -406,9 +480,25 @@ TEST_F(FamilyError, IsSmallBesideBlocks) {
       check("blocks_", tests, runs, {.blocks = 10});
 }
 
+// A machine that is slower by a tenth is that for long steps and short ones. A setting of other
+// length must cost the others nothing.
+TEST_F(FamilyError, IsSmallBesideALongSetting) {
+  for (const OrderEffects order : {OrderEffects{.drift = 10}, {.blocks = 50}}) {
+    SCOPED_TRACE(order.drift > 0 ? "trend" : "blocks");
+    NoisySweep sweep{.tests = 5, .runs = {3, 3, 3}, .order = order};
+    const FamilyFigures alike = family_figures(sweep);
+    for (const double length : {0.2, 2.0, 5.0}) {
+      sweep.last_length = length;
+      const FamilyFigures beside = family_figures(sweep);
+      EXPECT_LT(beside.error, 6.5) << length;
+      EXPECT_LT(beside.width, 1.05 * alike.width) << length;
+    }
+  }
+}
+
 // Returns the error of a comparison with four tests, and notes it.
 double unequal_error(const std::string& name, Runs runs, Spreads spreads, OrderEffects order) {
-  const double percent = family_error(4, runs, spreads, order);
+  const double percent = family_figures({4, runs, spreads, order}).error;
   ::testing::Test::RecordProperty(name + std::to_string(runs.baseline) + "_" +
                                       std::to_string(runs.first) + "_" +
                                       std::to_string(runs.others),

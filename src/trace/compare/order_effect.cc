@@ -28,21 +28,17 @@ double squared_deviations_within(std::span<const JointRuns> settings) {
   return squares;
 }
 
-// Without noise, an effect that rounding makes of equal values would be certain.
-bool is_rounding(double explained, std::span<const JointRuns> settings) {
-  constexpr double kRounding = 1e-20;
-  double squares = 0;
-  for (const JointRuns& runs : settings)
-    for (const JointRun& run : runs)
-      squares += run.value * run.value;
-  return explained <= kRounding * squares;
-}
-
 std::size_t run_count(std::span<const JointRuns> settings) {
   std::size_t count = 0;
   for (const JointRuns& runs : settings)
     count += runs.size();
   return count;
+}
+
+// Without noise, an effect that rounding makes of equal times would be certain.
+bool is_rounding(double explained, std::span<const JointRuns> settings) {
+  constexpr double kRounding = 1e-20;  // of a time, whose logarithm has it whatever its size
+  return explained <= kRounding * static_cast<double>(run_count(settings));
 }
 
 // Returns the effect of a straight trend over the positions, the same for all settings (analysis of

@@ -1,5 +1,6 @@
-// What the order of the runs of several settings explains of their values: a straight trend, or
-// differences between blocks.
+// What the order of the runs of several settings explains of the logarithms of their times: a
+// straight trend, or differences between blocks. A slow machine adds as large a share to a long
+// step as to a short one.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace assay::trace {
 struct JointRun {
   int block = 0;     // the repeat
   int position = 0;  // in the order of all runs, from 1; 0 where that is not known
-  double value = 0;
+  double value = 0;  // a time in ms; the logarithm of it where effects of the order are looked for
   int session = 0;
 };
 
@@ -29,7 +30,7 @@ struct OrderEffect {
   bool is_trend = false;
   double p = 1;  // of no effect
   core::SampleVariance rest = {};
-  double slope = 0;                  // of a trend, a run
+  double slope = 0;                  // of a trend, a run, in logarithms as all of this
   double position_spread = 0;        // sum of squared deviations of positions within settings
   std::vector<JointRuns> runs = {};  // of each setting, in blocks with runs of another
   std::vector<double> means = {};    // of each setting beside these blocks
