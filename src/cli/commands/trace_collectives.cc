@@ -40,9 +40,9 @@ const CommandSpec kTraceCollectives{
         "Finds each collective on every rank that took part, and reports its latency, "
         "bandwidth, skew and stragglers, by message size, type and process group, with the "
         "channels and threads of its launch.\n\n"
-        "The offsets between the clocks of hosts are estimated from the ends of synchronising "
-        "collectives. They are shown, and removed before skew is computed. Collectives that "
-        "other ranks lack are listed.",
+        "The offsets between the clocks of hosts, and their drifts where these are certain, are "
+        "estimated from the ends of synchronising collectives. They are shown, and removed before "
+        "skew is computed. Collectives that other ranks lack are listed.",
     .more_description = shared_reading_help,
     .examples =
         "assay trace collectives run/torch_profiler -o reports\n"

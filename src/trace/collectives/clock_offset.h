@@ -1,5 +1,5 @@
-// Estimates how far the clocks of hosts are apart, from the collectives that all ranks leave
-// together.
+// Estimates how far the clocks of hosts are apart, and how they drift, from the collectives that
+// all ranks leave together.
 //
 // The ranks of one node share a clock, so a node has one offset. Small differences between its
 // ranks are noise, which is shown but not removed; large ones say that they are on several hosts.
@@ -8,14 +8,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "trace/collectives/clock_fit.h"
 #include "trace/collectives/match.h"
 
 namespace assay::trace::collectives {
 
-// Offsets are in microseconds. A positive one means that the clock is ahead of the first node's.
+// A positive offset means that the clock is ahead of the first node's.
 struct NodeOffset {
   int node = 0;
-  double offset_us = 0;
+  ClockFit clock = {};   // in time since the recording's origin
   double spread_us = 0;  // median absolute deviation over the collectives
   std::int64_t samples = 0;
   bool applied = false;  // whether it is removed: it exceeds its own spread
@@ -29,15 +30,15 @@ std::vector<NodeOffset> estimate_node_offsets(const Recording& recording, const 
 // are `applied` that no shared clock can have.
 std::vector<NodeOffset> estimate_rank_offsets(const Recording& recording, const Matching& matching);
 
-// Shifts every event to the first node's clock by the offsets that are `applied`, and adds them to
-// `removed_us`, by position of the rank.
+// Moves every event to the first node's clock by the offsets that are `applied`, and adds them to
+// `removed`, by position of the rank.
 void remove_node_offsets(Recording& recording,
                          const std::vector<NodeOffset>& offsets,
-                         std::vector<double>& removed_us);
+                         std::vector<ClockFit>& removed);
 // The same by offsets of ranks.
 void remove_rank_offsets(Recording& recording,
                          const std::vector<NodeOffset>& offsets,
-                         std::vector<double>& removed_us);
+                         std::vector<ClockFit>& removed);
 
 struct RankOffset {
   int rank = 0;
@@ -45,13 +46,14 @@ struct RankOffset {
   double offset_us = 0;  // median of this rank's ends less the median ends of all ranks
   double spread_us = 0;
   std::int64_t samples = 0;
-  double removed_us = 0;  // what was taken off
+  double removed_us = 0;  // what was taken off in the middle of the collectives
+  double drift_ppm = 0;   // what was taken off besides, in microseconds a second
   bool applied = false;
 };
 
 // `matching` must be that of the corrected recording. The result includes the removed offsets.
 std::vector<RankOffset> rank_offsets(const Recording& recording,
                                      const Matching& matching,
-                                     const std::vector<double>& removed_us);
+                                     const std::vector<ClockFit>& removed);
 
 }  // namespace assay::trace::collectives

@@ -30,7 +30,7 @@ TEST(ClockOffset, OfASecondNodeIsFoundAndRemoved) {
   ASSERT_EQ(study.node_offsets.size(), 2U);
   EXPECT_FALSE(study.node_offsets[0].applied);
   EXPECT_TRUE(study.node_offsets[1].applied);
-  EXPECT_NEAR(study.node_offsets[1].offset_us, 123456.789, 1e-9);
+  EXPECT_NEAR(study.node_offsets[1].clock.offset_us, 123456.789, 1e-9);
   EXPECT_EQ(study.node_offsets[1].samples, 9);
   ASSERT_EQ(study.synchronised.size(), 9U);
   for (const Synchronised& item : study.synchronised) {
@@ -58,7 +58,7 @@ TEST(ClockOffset, HostsAreToldByTheDevicesInUse) {
   run.shift_clock(3, 5000);
   const Study study = study_collectives(extract(run.ranks()));
   ASSERT_EQ(study.node_offsets.size(), 2U);
-  EXPECT_NEAR(study.node_offsets[1].offset_us, 5000, 1e-9);
+  EXPECT_NEAR(study.node_offsets[1].clock.offset_us, 5000, 1e-9);
   EXPECT_EQ(study.synchronised.front().earliest_rank, 0);
   EXPECT_EQ(stragglers(study).front().rank->rank, 3);
   ASSERT_EQ(study.warnings.all().size(), 1U);
@@ -127,9 +127,58 @@ TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {
   run.shift_clock(2, -5e6);
   run.shift_clock(3, -5e6);
   const Study study = study_collectives(extract(run.ranks()));
-  EXPECT_NEAR(study.node_offsets[1].offset_us, -5e6, 1e-6);
+  EXPECT_NEAR(study.node_offsets[1].clock.offset_us, -5e6, 1e-6);
   EXPECT_EQ(study.synchronised.size(), 8U);
   EXPECT_EQ(study.matching.unmatched.size(), 3U);
+}
+
+// One clock gains 40 us a second: 2 ms of steps with 100 ms between them.
+TEST(ClockOffset, ADriftIsFoundAndRemoved) {
+  TestRun run(4, Compat::kNone, 2);
+  for (int c = 0; c < 20; ++c)
+    run.add_to({0, 1, 2, 3},
+               {.start_us = 1e5 * c, .duration_us = 100, .ranks = "[0, 1, 2, 3]", .group_size = 4},
+               3);
+  run.drift_clock(2, {.offset_us = 5000, .drift_ppm = 40});
+  run.drift_clock(3, {.offset_us = 5000, .drift_ppm = 40});
+  const Study study = study_collectives(extract(run.ranks()));
+  ASSERT_EQ(study.synchronised.size(), 20U);
+  for (const Synchronised& item : study.synchronised) {
+    EXPECT_NEAR(item.start_skew_us, 9, 0.01);
+    EXPECT_NEAR(item.end_skew_us, 0, 0.01);
+  }
+  EXPECT_EQ(study.offsets[1].drift_ppm, 0);
+  EXPECT_NEAR(study.offsets[3].drift_ppm, 40, 0.01);
+  EXPECT_NEAR(study.offsets[3].removed_us, 5038, 3);
+  EXPECT_TRUE(study.warnings.empty());
+}
+
+// The ranks are on several hosts, although their devices do not tell, and the clocks are equal in
+// the middle.
+TEST(ClockOffset, RanksWhoseClocksDriftAreOnSeveralHosts) {
+  TestRun run(2, Compat::kNone, 4);
+  for (int c = 0; c < 21; ++c)
+    run.add_to({0, 1},
+               {.start_us = 1e5 * c, .duration_us = 200, .ranks = "[0, 1]", .group_size = 2}, 100);
+  run.drift_clock(1, {.offset_us = -40, .drift_ppm = 40});
+  const Study study = study_collectives(extract(run.ranks()));
+  EXPECT_NEAR(study.offsets[1].drift_ppm, 40, 0.01);
+  EXPECT_NEAR(study.synchronised.front().start_skew_us, 100, 0.01);
+  EXPECT_NEAR(study.synchronised.back().start_skew_us, 100, 0.01);
+  ASSERT_EQ(study.warnings.all().size(), 1U);
+}
+
+TEST(ClockOffset, ClocksThatRunUnevenlyAreTold) {
+  TestRun run(2, Compat::kNone, 1);
+  for (int c = 0; c < 20; ++c) {
+    const double set_us = c < 9 ? 0 : 50;
+    run.add(0, {.start_us = 1e5 * c, .duration_us = 200});
+    run.add(1, {.start_us = 1e5 * c + 5000 + set_us, .duration_us = 200});
+  }
+  const Study study = study_collectives(extract(run.ranks()));
+  EXPECT_EQ(study.offsets[1].drift_ppm, 0);
+  ASSERT_EQ(study.warnings.all().size(), 1U);
+  EXPECT_EQ(study.warnings.all()[0].effect, "skews and waits tell little of the ranks");
 }
 
 // Noise between the ranks of one node is shown but not removed.
@@ -157,8 +206,8 @@ TEST(ClockOffset, IsCarriedFromNodeToNode) {
   run.shift_clock(1, 300);
   run.shift_clock(2, 1000);
   const Study study = study_collectives(extract(run.ranks()));
-  EXPECT_NEAR(study.node_offsets[1].offset_us, 300, 1e-9);
-  EXPECT_NEAR(study.node_offsets[2].offset_us, 1000, 1e-9);
+  EXPECT_NEAR(study.node_offsets[1].clock.offset_us, 300, 1e-9);
+  EXPECT_NEAR(study.node_offsets[2].clock.offset_us, 1000, 1e-9);
   for (const Synchronised& item : study.synchronised)
     EXPECT_NEAR(item.start_skew_us, 0, 1e-9);
 }

@@ -82,6 +82,24 @@ class TestRun {
       event.start_ns += std::llround(offset_us * 1000);
   }
 
+  struct Drift {
+    double offset_us = 0;
+    double drift_ppm = 0;
+  };
+
+  // Has a rank's clock ahead by an offset at time 0, and gain from then on.
+  void drift_clock(int rank, const Drift& drift) {
+    const auto told = [&drift](std::int64_t time_ns) {
+      return time_ns + std::llround(drift.offset_us * 1000 +
+                                    drift.drift_ppm * 1e-6 * static_cast<double>(time_ns));
+    };
+    for (auto& event : traces_[static_cast<std::size_t>(rank)].gpu_events) {
+      const std::int64_t end_ns = told(event.start_ns + event.duration_ns);
+      event.start_ns = told(event.start_ns);
+      event.duration_ns = end_ns - event.start_ns;
+    }
+  }
+
   void use_device(int rank, int device) {
     for (auto& event : traces_[static_cast<std::size_t>(rank)].gpu_events)
       event.device = device;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "core/statistics.h"
 #include "trace/communication_kernel.h"
 
 namespace assay::trace::collectives {
@@ -278,18 +279,40 @@ void align_clocks(Study& study) {
   const Matching matching = match_by_order(study.recording);
   if (several_nodes) {
     study.node_offsets = estimate_node_offsets(study.recording, matching);
-    remove_node_offsets(study.recording, study.node_offsets, study.removed_us);
+    remove_node_offsets(study.recording, study.node_offsets, study.removed);
   }
   const std::vector<NodeOffset> offsets = estimate_rank_offsets(study.recording, matching);
-  remove_rank_offsets(study.recording, offsets, study.removed_us);
+  remove_rank_offsets(study.recording, offsets, study.removed);
   for (const NodeOffset& offset : offsets) {
     if (!offset.applied) continue;
     study.warnings.add(
         "ranks of a host whose clocks are apart",
         "their times are shifted (clock_offsets); --gpus-per-node tells which ranks share a host",
         fmt::format("rank {} by {:.6g} us", ranks[static_cast<std::size_t>(offset.node)].rank,
-                    offset.offset_us));
+                    offset.clock.offset_us));
   }
+}
+
+// An offset and a drift do not follow a clock that was set, or whose rate changed.
+void warn_of_uneven_clocks(Study& study) {
+  constexpr double kMostOfStarts = 0.5;
+  const bool has_several_clocks =
+      std::any_of(study.offsets.begin(), study.offsets.end(),
+                  [](const RankOffset& offset) { return offset.applied; });
+  if (!has_several_clocks) return;
+  std::vector<double> starts_us;
+  std::vector<double> ends_us;
+  for (const Synchronised& item : study.synchronised) {
+    starts_us.push_back(item.start_skew_us);
+    ends_us.push_back(item.end_skew_us);
+  }
+  const double start_us = core::mean(starts_us);
+  const double end_us = core::mean(ends_us);
+  if (!(end_us > kMostOfStarts * start_us)) return;
+  study.warnings.add(
+      "ranks leave collectives about as far apart as they come, as where clocks run unevenly",
+      "skews and waits tell little of the ranks",
+      fmt::format("on average {:.3g} us of ends, {:.3g} of starts", end_us, start_us));
 }
 
 std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) {
@@ -316,9 +339,10 @@ Study study_collectives(Recording recording) {
   warn_of_single_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);
-  study.offsets = rank_offsets(study.recording, study.matching, study.removed_us);
+  study.offsets = rank_offsets(study.recording, study.matching, study.removed);
   fill_waits(study);
   measure(study);
+  warn_of_uneven_clocks(study);
   warn_of_unmatched(study);
   warn_of_missing_ranks(study);
   warn_of_missing_metadata(study);

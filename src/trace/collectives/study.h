@@ -55,7 +55,7 @@ struct Study {
   Recording recording;
   Matching matching = {};
   std::vector<NodeOffset> node_offsets = {};
-  std::vector<double> removed_us = {};  // of the clocks of the ranks, by their position
+  std::vector<ClockFit> removed = {};  // of the clocks of the ranks, by their position
   std::vector<RankOffset> offsets = {};
   std::vector<Synchronised> synchronised = {};
   std::vector<Exchange> exchanges = {};

@@ -1,6 +1,7 @@
 #include "trace/fuse/event_text.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace assay::trace::fuse {
@@ -13,7 +14,8 @@ struct NamedMember {
 
 constexpr std::array kOfEvent = {
     NamedMember{"\"pid\"", Member::kPid}, NamedMember{"\"tid\"", Member::kTid},
-    NamedMember{"\"ts\"", Member::kTime}, NamedMember{"\"id\"", Member::kId}};
+    NamedMember{"\"ts\"", Member::kTime}, NamedMember{"\"dur\"", Member::kDuration},
+    NamedMember{"\"id\"", Member::kId}};
 constexpr std::array kOfArgs = {NamedMember{"\"correlation\"", Member::kCorrelation},
                                 NamedMember{"\"External id\"", Member::kExternalId}};
 
@@ -134,7 +136,8 @@ void EventText::replace(Member member, std::string value) {
 
 void EventText::append_to(std::string& out) const {
   const std::size_t from = out.size();
-  std::array<std::size_t, kMemberCount> order = {0, 1, 2, 3, 4, 5};
+  std::array<std::size_t, kMemberCount> order;
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return values_[a].data() < values_[b].data(); });
   const char* at = text_.data();

@@ -11,9 +11,9 @@
 namespace assay::trace::fuse {
 
 // The values that are replaced. Those of kCorrelation and kExternalId are members of "args".
-enum class Member : std::uint8_t { kPid, kTid, kTime, kId, kCorrelation, kExternalId };
+enum class Member : std::uint8_t { kPid, kTid, kTime, kDuration, kId, kCorrelation, kExternalId };
 
-inline constexpr std::size_t kMemberCount = 6;
+inline constexpr std::size_t kMemberCount = 7;
 
 class EventText {
  public:

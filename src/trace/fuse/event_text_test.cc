@@ -34,6 +34,14 @@ TEST(EventText, MembersMayComeInAnyOrder) {
   EXPECT_EQ(text_of(*event), R"({"args":{"External id":50},"ts":1,"pid":"Spans","id":80})");
 }
 
+TEST(EventText, ATimeAndItsLengthAreReplaced) {
+  auto event = EventText::scan(R"({"dur": 2, "ts": 1, "args": {"dur": 3}})");
+  ASSERT_TRUE(event);
+  event->replace(Member::kTime, "10");
+  event->replace(Member::kDuration, "20");
+  EXPECT_EQ(text_of(*event), R"({"dur": 20, "ts": 10, "args": {"dur": 3}})");
+}
+
 TEST(EventText, ControlCharactersBecomeBlanks) {
   const auto event = EventText::scan("{\"name\": \"a\tb\",\n\"pid\": 1}");
   ASSERT_TRUE(event);

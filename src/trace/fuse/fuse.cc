@@ -109,15 +109,23 @@ class Fuser {
     if (!process.empty()) event->replace(Member::kPid, std::to_string(ids.process(process)));
     for (const Member member : {Member::kId, Member::kCorrelation, Member::kExternalId})
       if (!event->value(member).empty()) event->replace(member, ids.id(event->value(member)));
-    const Number time = nanoseconds(event->value(Member::kTime));
-    if (time.usable()) event->replace(Member::kTime, microseconds(time.value + clock_shift_ns(r)));
+    move_times(r, *event);
     out_ += ",\n";
     event->append_to(out_);
   }
 
-  // What is added to recorded times to have them on the first rank's clock.
-  [[nodiscard]] std::int64_t clock_shift_ns(std::size_t r) const {
-    return input_.execution.ranks[r].shift_ns + input_.execution.origin_ns;
+  // Moves an event to the first rank's clock. Its end is moved as its start is, so that events
+  // which follow each other on a clock that drifts do not overlap.
+  void move_times(std::size_t r, EventText& event) const {
+    const Number time = nanoseconds(event.value(Member::kTime));
+    if (!time.usable()) return;
+    const path::Rank& rank = input_.execution.ranks[r];
+    const std::int64_t start_ns = rank.shifted(time.value);
+    event.replace(Member::kTime, microseconds(start_ns + input_.execution.origin_ns));
+    const Number length = nanoseconds(event.value(Member::kDuration));
+    if (rank.clock.drift_ppm == 0 || !length.usable()) return;
+    event.replace(Member::kDuration,
+                  microseconds(rank.shifted(time.value + length.value) - start_ns));
   }
 
   void add_steps() {

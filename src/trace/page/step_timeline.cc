@@ -103,32 +103,30 @@ class Builder {
   }
 
  private:
-  static double shift_us(const path::Rank& rank) { return kTime.microseconds(rank.shift_ns); }
-
   void find_window() {
     bool is_first = true;
-    double end_us = 0;
+    std::int64_t end_ns = 0;
     for (const path::Rank& rank : execution_.ranks) {
       const path::RankStep* step = find_step(rank, step_);
       if (step == nullptr) continue;
-      const double start = kTime.microseconds(step->window.start) + shift_us(rank);
-      const double end = kTime.microseconds(step->window.end) + shift_us(rank);
-      start_us_ = is_first ? start : std::min(start_us_, start);
-      end_us = is_first ? end : std::max(end_us, end);
+      const std::int64_t start = rank.shifted(step->window.start);
+      const std::int64_t end = rank.shifted(step->window.end);
+      start_ns_ = is_first ? start : std::min(start_ns_, start);
+      end_ns = is_first ? end : std::max(end_ns, end);
       is_first = false;
     }
-    chart_.length_us = end_us - start_us_;
+    chart_.length_us = kTime.microseconds(end_ns - start_ns_);
   }
 
   // Returns the works of a rank that share time with `window`, in the order in which the trace has
   // them.
   [[nodiscard]] std::vector<path::WorkId> works_in(const path::Rank& rank,
                                                    const Interval& window) const {
+    const Interval shifted{rank.shifted(window.start), rank.shifted(window.end)};
     std::vector<path::WorkId> works;
     for (path::WorkId w = rank.first; w < rank.last; ++w) {
       const path::Work& work = execution_.works[w];
-      if (work.start_ns - rank.shift_ns < window.end && work.end_ns - rank.shift_ns > window.start)
-        works.push_back(w);
+      if (work.start_ns < shifted.end && work.end_ns > shifted.start) works.push_back(w);
     }
     std::sort(works.begin(), works.end(), [&](path::WorkId a, path::WorkId b) {
       return execution_.works[a].event < execution_.works[b].event;
@@ -141,9 +139,8 @@ class Builder {
     for (const path::WorkId w : works_in(rank, window)) {
       const path::Work& work = execution_.works[w];
       const bool communicates = work.kind == GpuWork::kCommunication;
-      const std::int64_t recorded_ns = work.start_ns - rank.shift_ns;
       lane.rows[communicates ? 1 : 0].push_back(
-          {.start_us = kTime.microseconds(recorded_ns) + shift_us(rank) - start_us_,
+          {.start_us = kTime.microseconds(work.start_ns - start_ns_),
            .duration_us = kTime.microseconds(work.length_ns()),
            .name = names_.number(execution_.kernels[work.kernel].name),
            .is_critical = critical_[w]});
@@ -159,7 +156,7 @@ class Builder {
   const path::Execution& execution_;
   std::int64_t step_;
   std::vector<bool> critical_;
-  double start_us_ = 0;
+  std::int64_t start_ns_ = 0;
   Names names_;
   report::TimelineChart chart_;
 };

@@ -266,6 +266,23 @@ TEST(Execution, ClocksAreAlignedByCollectives) {
   EXPECT_DOUBLE_EQ(us_of(result.steps[1], Part::kStraggler), 30);
 }
 
+TEST(Execution, ClocksThatDriftAreAligned) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 20; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {100'000, 100'030});
+    const Done sum = run.collective({}, 25, SimulatedRun::kNetwork, {work});
+    run.kernel("use", {10}, SimulatedRun::kCompute, {sum});
+  }
+  run.shift_clock(1, 5000);
+  run.drift_clock(1, 40);
+  const Result result = path_of(run);
+  EXPECT_NEAR(result.execution.ranks[1].clock.drift_ppm, 40, 0.01);
+  EXPECT_NEAR(result.execution.ranks[1].clock.spread_us, 0, 0.01);
+  for (std::size_t s = 1; s + 1 < result.steps.size(); ++s)
+    EXPECT_NEAR(us_of(result.steps[s], Part::kStraggler), 30, 0.1);
+}
+
 TEST(Execution, StepsAreAsLongAsTheMeanOfTheRanks) {
   SimulatedRun run(2);
   for (int step = 1; step <= 2; ++step) {

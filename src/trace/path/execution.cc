@@ -27,7 +27,8 @@ struct Communication {
   collectives::Recording recording;
   collectives::Matching matching = {};
   std::vector<collectives::Pair> pairs = {};
-  std::vector<Clock> clocks = {};  // by position in the recording
+  std::vector<Clock> clocks = {};                   // by position in the recording
+  std::vector<collectives::ClockFit> removed = {};  // by position in the recording
 };
 
 Communication communication_of(std::span<const collectives::RankRecording> ranks) {
@@ -35,13 +36,14 @@ Communication communication_of(std::span<const collectives::RankRecording> ranks
   Communication result{.recording = collectives::join_ranks(ranks, 1)};
   const collectives::Matching by_order = match_by_order(result.recording);
   const auto offsets = collectives::estimate_rank_offsets(result.recording, by_order);
-  std::vector<double> removed_us;
-  collectives::remove_rank_offsets(result.recording, offsets, removed_us);
+  collectives::remove_rank_offsets(result.recording, offsets, result.removed);
   result.matching = collectives::match(result.recording, collectives::Kinds::kThatMayJoin);
   result.pairs = collectives::pair_messages(result.recording, by_order);
-  for (const auto& rank : collectives::rank_offsets(result.recording, result.matching, removed_us))
+  for (const auto& rank :
+       collectives::rank_offsets(result.recording, result.matching, result.removed))
     result.clocks.push_back({.offset_us = rank.offset_us,
                              .removed_us = rank.removed_us,
+                             .drift_ppm = rank.drift_ppm,
                              .residual_us = rank.offset_us - rank.removed_us,
                              .spread_us = rank.spread_us,
                              .samples = rank.samples});
@@ -121,17 +123,20 @@ class Builder {
   }
 
  private:
-  [[nodiscard]] static std::int64_t clock_shift_ns(const Clock& clock) {
-    return -std::llround(clock.removed_us * 1000);
+  [[nodiscard]] ClockShift shift_of(std::size_t r) const {
+    return {.ahead = communication_.removed[r],
+            .since_ns = communication_.recording.time.origin_ns,
+            .origin_ns = origin_ns_};
   }
 
   void find_origin() {
-    origin_ns_ = std::numeric_limits<std::int64_t>::max();
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      const std::int64_t shift_ns = clock_shift_ns(communication_.clocks[r]);
+      const ClockShift shifted = shift_of(r);
       for (const Work& work : ranks_[r].works)
-        origin_ns_ = std::min(origin_ns_, work.start_ns + shift_ns);
+        first_ns = std::min(first_ns, shifted(work.start_ns));
     }
+    origin_ns_ = first_ns;
   }
 
   void add_rank(std::size_t r) {
@@ -139,10 +144,10 @@ class Builder {
     Rank& own = result_.ranks.emplace_back();
     own.number = source.rank;
     own.clock = communication_.clocks[r];
-    own.shift_ns = clock_shift_ns(own.clock) - origin_ns_;
+    own.shifted = shift_of(r);
     own.own_steps = std::move(source.steps);
     own.first = static_cast<WorkId>(result_.works.size());
-    add_works(source, own.shift_ns);
+    add_works(source, own.shifted);
     own.last = static_cast<WorkId>(result_.works.size());
     sort_works(own);
     link_lanes(own);
@@ -150,7 +155,7 @@ class Builder {
     note_overlap(own);
   }
 
-  void add_works(RankWorks& source, std::int64_t shift_ns) {
+  void add_works(RankWorks& source, const ClockShift& shifted) {
     const auto rank_position = static_cast<std::uint16_t>(result_.ranks.size() - 1);
     const auto first_lane = static_cast<std::uint32_t>(result_.lanes.size());
     for (const Lane& lane : source.lanes)
@@ -159,9 +164,9 @@ class Builder {
     works_of_events_.emplace_back(communication_.recording.ranks[rank_position].events.size(),
                                   kNone);
     for (Work work : source.works) {
-      work.start_ns += shift_ns;
-      work.end_ns += shift_ns;
-      if (work.launched_ns != kUnknownTime) work.launched_ns += shift_ns;
+      work.start_ns = shifted(work.start_ns);
+      work.end_ns = shifted(work.end_ns);
+      if (work.launched_ns != kUnknownTime) work.launched_ns = shifted(work.launched_ns);
       work.kernel = kernels[work.kernel];
       work.lane += first_lane;
       work.rank = rank_position;
@@ -209,7 +214,7 @@ class Builder {
   // other stream before the event was recorded.
   void add_recorded_waits(const RankWorks& source) {
     if (source.waits.empty()) return;
-    const std::int64_t shift_ns = result_.ranks.back().shift_ns;
+    const ClockShift& shifted = result_.ranks.back().shifted;
     const auto launched = launched_by_stream();
     std::vector<RecordedWait> waits;
     for (const RankWorks::Called& wait : source.waits) {
@@ -217,9 +222,9 @@ class Builder {
       const auto other = launched.find(wait.other_stream);
       if (own == launched.end() || other == launched.end()) continue;
       const auto next = std::upper_bound(own->second.begin(), own->second.end(),
-                                         Launched{wait.waiting_ns + shift_ns, kNone});
+                                         Launched{shifted(wait.waiting_ns), kNone});
       const auto last = std::upper_bound(other->second.begin(), other->second.end(),
-                                         Launched{wait.recording_ns + shift_ns, kNone});
+                                         Launched{shifted(wait.recording_ns), kNone});
       if (next == own->second.end() || last == other->second.begin()) continue;
       const RecordedWait found{next->second, std::prev(last)->second};
       const bool holds = result_.works[found.work].start_ns >= result_.works[found.other].end_ns;
@@ -381,9 +386,9 @@ class Builder {
       const auto own = std::find_if(steps.begin(), steps.end(),
                                     [&](const RankStep& step) { return step.number == number; });
       Rank& rank = result_.ranks[r];
-      rank.step_start.push_back(own->window.start + rank.shift_ns);
-      rank.step_end.push_back(own->window.end + rank.shift_ns);
-      rank.step_last.push_back(work_that_ends(rank, own->work_end + rank.shift_ns));
+      rank.step_start.push_back(rank.shifted(own->window.start));
+      rank.step_end.push_back(rank.shifted(own->window.end));
+      rank.step_last.push_back(work_that_ends(rank, rank.shifted(own->work_end)));
       periods_ns += own->period_ns;
     }
     result_.steps.back().period_ns = periods_ns / static_cast<std::int64_t>(result_.ranks.size());

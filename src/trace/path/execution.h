@@ -21,6 +21,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "trace/analysis.h"
+#include "trace/collectives/clock_fit.h"
 #include "trace/collectives/event.h"
 
 namespace assay::trace::path {
@@ -97,9 +99,23 @@ struct RecordedWait {
 struct Clock {
   double offset_us = 0;    // estimated
   double removed_us = 0;   // what was removed: ranks of one host share a clock
+  double drift_ppm = 0;    // what was removed besides: microseconds that it gains in a second
   double residual_us = 0;  // median of this rank's ends less those of all, after that
   double spread_us = 0;    // median absolute deviation of those
   std::int64_t samples = 0;
+};
+
+// Turns times that a rank recorded into those of the execution.
+struct ClockShift {
+  collectives::ClockFit ahead = {};  // of the first rank's clock, in time since `since_ns`
+  std::int64_t since_ns = 0;
+  std::int64_t origin_ns = 0;  // Execution::origin_ns
+
+  [[nodiscard]] std::int64_t operator()(std::int64_t recorded_ns) const {
+    constexpr double kNsPerUs = 1000;
+    const double since_us = static_cast<double>(recorded_ns - since_ns) / kNsPerUs;
+    return recorded_ns - std::llround(ahead.ahead_us(since_us) * kNsPerUs) - origin_ns;
+  }
 };
 
 // A step on one rank, at recorded times.
@@ -115,7 +131,7 @@ struct Rank {
   WorkId first = 0;  // its works are [first, last)
   WorkId last = 0;
   Clock clock;
-  std::int64_t shift_ns = 0;             // recorded time + shift_ns = time of this execution
+  ClockShift shifted;
   std::vector<RankStep> own_steps;       // all, also those that other ranks lack
   std::vector<std::int64_t> step_start;  // for each of Execution::steps
   std::vector<std::int64_t> step_end;

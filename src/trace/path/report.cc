@@ -230,25 +230,31 @@ Table segments_table(const Execution& execution, const std::vector<Segment>& pat
 }
 
 Table clocks_table(const Execution& execution) {
-  Table table{.name = "clock_alignment",
-              .title =
-                  "How far each rank's clock is ahead of the first rank's, from the ends of "
-                  "collectives",
-              .columns = {{.name = "rank"},
-                          {.name = "offset us", .unit = "us", .description = "as estimated"},
-                          {.name = "removed us",
-                           .unit = "us",
-                           .description = "the ranks of a host share a clock, so what is within "
-                                          "its own noise stays"},
-                          {.name = "residual us",
-                           .unit = "us",
-                           .description = "median of this rank's ends less those of all, after "
-                                          "that"},
-                          {.name = "spread us", .unit = "us", .description = "of the residuals"},
-                          {.name = "collectives"}}};
+  Table table{
+      .name = "clock_alignment",
+      .title =
+          "How far each rank's clock is ahead of the first rank's, from the ends of "
+          "collectives",
+      .columns = {{.name = "rank"},
+                  {.name = "offset us", .unit = "us", .description = "as estimated"},
+                  {.name = "removed us",
+                   .unit = "us",
+                   .description = "the ranks of a host share a clock, so what is within "
+                                  "its own noise stays; where the clock drifts, that in the "
+                                  "middle of the collectives"},
+                  {.name = "drift ppm",
+                   .description = "microseconds that the clock gains in a second, removed "
+                                  "as well; 0 where none is certain"},
+                  {.name = "residual us",
+                   .unit = "us",
+                   .description = "median of this rank's ends less those of all, after "
+                                  "that"},
+                  {.name = "spread us", .unit = "us", .description = "of the residuals"},
+                  {.name = "collectives"}}};
   for (const Rank& rank : execution.ranks)
     table.add_row({std::int64_t{rank.number}, rank.clock.offset_us, rank.clock.removed_us,
-                   rank.clock.residual_us, rank.clock.spread_us, rank.clock.samples});
+                   rank.clock.drift_ppm, rank.clock.residual_us, rank.clock.spread_us,
+                   rank.clock.samples});
   return table;
 }
 

@@ -147,6 +147,9 @@ class SimulatedRun {
   // Moves a rank's clock ahead, all that it recorded.
   void shift_clock(int rank, double us) { shifts_ns_[rank] = std::llround(us * 1000); }
 
+  // Has a rank's clock gain from time 0 on.
+  void drift_clock(int rank, double ppm) { drifts_ppm_[rank] = ppm; }
+
   // Sets a rank's clock ahead by `us` at some time.
   void jump_clock(int rank, double from_us, double us) { jumps_[rank] = {ns(from_us), ns(us)}; }
 
@@ -162,6 +165,7 @@ class SimulatedRun {
   const std::vector<RankAnalysis>& ranks() {
     end_step();
     for (int r = 0; r < rank_count(); ++r) {
+      drift(traces_[index(r)], drifts_ppm_[r]);
       jump(traces_[index(r)], jumps_[r]);
       shift(traces_[index(r)], shifts_ns_[r]);
       analyses_.push_back(analyze_rank(traces_[index(r)], {}, r));
@@ -263,6 +267,20 @@ class SimulatedRun {
     std::int64_t by_ns = 0;
   };
 
+  static void drift(model::Trace& trace, double ppm) {
+    const auto told = [ppm](std::int64_t time_ns) {
+      return time_ns + std::llround(ppm * 1e-6 * static_cast<double>(time_ns));
+    };
+    const auto move = [&told](auto& one) {
+      const std::int64_t end_ns = told(one.start_ns + one.duration_ns);
+      one.start_ns = told(one.start_ns);
+      one.duration_ns = end_ns - one.start_ns;
+    };
+    std::for_each(trace.gpu_events.begin(), trace.gpu_events.end(), move);
+    std::for_each(trace.runtime_calls.begin(), trace.runtime_calls.end(), move);
+    std::for_each(trace.annotations.begin(), trace.annotations.end(), move);
+  }
+
   static void jump(model::Trace& trace, const Jump& jump) {
     const auto told = [&jump](std::int64_t time_ns) {
       return time_ns < jump.from_ns ? time_ns : time_ns + jump.by_ns;
@@ -293,6 +311,7 @@ class SimulatedRun {
   std::vector<double> step_start_us_;
   std::map<int, std::int64_t> shifts_ns_;
   std::map<int, Jump> jumps_;
+  std::map<int, double> drifts_ppm_;
   std::int64_t step_ = -1;
   std::vector<RankAnalysis> analyses_;
 };

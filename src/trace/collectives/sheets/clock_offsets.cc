@@ -1,4 +1,5 @@
-// clock_offsets: how far the clocks of the ranks seem to be apart, and which offset was removed.
+// clock_offsets: how far the clocks of the ranks seem to be apart, and which offset and drift were
+// removed.
 #include <string>
 
 #include "trace/collectives/columns.h"
@@ -20,8 +21,14 @@ std::vector<model::Table> build_clock_offsets(const Study& study) {
        [](const RankOffset& row) { return row.spread_us; }},
       {{"samples"}, [](const RankOffset& row) { return row.samples; }},
       {{"removed_us", "us", model::Better::kNeither,
-        "offset of the clock, taken off before skew and waits were computed"},
+        "offset of the clock, taken off before skew and waits were computed; where it drifts, that "
+        "in "
+        "the middle of the collectives"},
        [](const RankOffset& row) { return row.removed_us; }},
+      {{"drift_ppm", "", model::Better::kNeither,
+        "microseconds that the clock gains in a second, taken off as well; 0 where none is "
+        "certain"},
+       [](const RankOffset& row) { return row.drift_ppm; }},
       {{"applied"}, [](const RankOffset& row) { return std::string(row.applied ? "yes" : "no"); }},
   };
   return {make_table("clock_offsets",
