@@ -9,6 +9,7 @@
 #include "core/byte_source.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "trace/lost_ranks.h"
 #include "trace/reader/damage.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/reader.h"
@@ -19,7 +20,6 @@ namespace {
 using State = TraceFileCheck::State;
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 17;
-constexpr std::size_t kRanksNamed = 8;
 
 // Returns the value of the event's key "cat", with its quotes, or "". Profilers write the key near
 // the beginning, so most of the event is not read. A text before it that ends in the same letters
@@ -87,21 +87,6 @@ void check_ranks(TraceCheck& check) {
                   [](const TraceFileCheck& file) { return file.rank.has_value(); });
   for (int rank = 0; all_known && rank < std::max(world, check.world_size); ++rank)
     if (files_of_rank.count(rank) == 0) check.missing_ranks.push_back(rank);
-}
-
-// Returns "rank 5", "ranks 5 and 7" or "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
-std::string ranks_in_words(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kRanksNamed); ++i)
-    names.push_back(std::to_string(ranks[i]));
-  std::string last = names.back();
-  if (ranks.size() > kRanksNamed) {
-    last = fmt::format("{} more", ranks.size() - kRanksNamed);
-  } else {
-    names.pop_back();
-  }
-  if (names.empty()) return "rank " + last;
-  return fmt::format("ranks {} and {}", core::join(names, ", "), last);
 }
 
 }  // namespace

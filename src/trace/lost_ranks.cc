@@ -33,6 +33,21 @@ std::string subject_of(const std::vector<int>& ranks, std::size_t unknown) {
 
 }  // namespace
 
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  constexpr std::size_t kRanksNamed = 8;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kRanksNamed); ++i)
+    names.push_back(std::to_string(ranks[i]));
+  std::string last = names.back();
+  if (ranks.size() > kRanksNamed) {
+    last = fmt::format("{} more", ranks.size() - kRanksNamed);
+  } else {
+    names.pop_back();
+  }
+  if (names.empty()) return "rank " + last;
+  return fmt::format("ranks {} and {}", core::join(names, ", "), last);
+}
+
 std::string lost_ranks_in_words(std::span<const LostRank> ranks, Showing showing) {
   std::vector<std::string> texts;
   for (const Loss loss :

@@ -30,6 +30,9 @@ struct LostRank {
   int run = 0;  // as in RankReport
 };
 
+// Returns "rank 5", "ranks 5 and 7" or "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
+std::string ranks_in_words(const std::vector<int>& ranks);
+
 // Returns "rank 1 has …, so all that was written lacks it"; "" for no ranks.
 std::string lost_ranks_in_words(std::span<const LostRank> ranks, Showing showing);
 

@@ -41,6 +41,7 @@ class RunTest : public ::testing::Test {
     for (const RankTrace& rank : run.ranks)
       facts.push_back({.rank = rank.rank, .world_size = rank.trace.world_size.value_or(0)});
     warn_of_missing_ranks(facts, run.unread, run.warnings);
+    warn_of_unlike_jobs(facts, run.warnings);
     return run;
   }
 
@@ -100,6 +101,15 @@ TEST_F(RunTest, ATraceOfSeveralProcessesIsNotThatOfARank) {
   EXPECT_TRUE(read_run(files, 1, {.processes = Processes::kAny}).ok());
   EXPECT_FALSE(read_rank(files[0], 0, reading_of({})).ok());
   EXPECT_TRUE(read_rank(files[0], 0, reading_of({.compat = Compat::kTraceLens})).ok());
+}
+
+TEST_F(RunTest, WarnsOfRanksThatDisagreeAboutTheirNumber) {
+  for (int rank = 0; rank < 4; ++rank)
+    put(fmt::format("rank{}/trace.json", rank), rank, rank < 3 ? 3 : 4);
+  const auto run = read();
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  ASSERT_EQ(run.value().warnings.all().size(), 1U);
+  EXPECT_EQ(run.value().warnings.all()[0].example, "of 3: ranks 0, 1 and 2; of 4: rank 3");
 }
 
 TEST_F(RunTest, FindsEverySpellingOfARankFolder) {

@@ -38,7 +38,8 @@ const CommandSpec kTracePath{
         "tells which kernels of other ranks belong to it, copies, launches that the GPU waited "
         "for, waiting for a straggler, and idle time. The parts add up to the step.\n\n"
         "The ranks' clocks are aligned by the ends of collectives; the report shows the offsets, "
-        "the drifts where these are certain, and what remains of them. Waits between streams are learnt from all steps and ranks, "
+        "the drifts where these are certain, and what remains of them. Ranks whose steps do not "
+        "overlap in time are refused. Waits between streams are learnt from all steps and ranks, "
         "since traces rarely record them.",
     .examples =
         "assay trace path run/torch_profiler -o reports\n"

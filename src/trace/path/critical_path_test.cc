@@ -1,11 +1,13 @@
 #include "trace/path/critical_path.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <string>
 
+#include "trace/path/apart_ranks.h"
 #include "trace/path/places.h"
 #include "trace/path/report.h"
 #include "trace/path/simulated_run_test_util.h"
@@ -281,6 +283,28 @@ TEST(Execution, ClocksThatDriftAreAligned) {
   EXPECT_NEAR(result.execution.ranks[1].clock.spread_us, 0, 0.01);
   for (std::size_t s = 1; s + 1 < result.steps.size(); ++s)
     EXPECT_NEAR(us_of(result.steps[s], Part::kStraggler), 30, 0.1);
+}
+
+// Two ranks of which the second one's times lie later, and that no collective links.
+core::Status overlap_of_unlinked(double later_us) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 2; ++step) {
+    run.begin_step(step);
+    run.kernel("work", {100, 100});
+  }
+  run.shift_clock(1, later_us);
+  return check_overlap(execution_of(run.ranks()));
+}
+
+TEST(Execution, RanksOfOtherTimesAreRefused) {
+  EXPECT_TRUE(overlap_of_unlinked(0).ok());
+  EXPECT_TRUE(overlap_of_unlinked(250).ok());  // as in a pipeline
+  const core::Status later = overlap_of_unlinked(9e8);
+  ASSERT_FALSE(later.ok());
+  EXPECT_THAT(later.error().message, ::testing::StartsWith("the steps of rank 0 had ended 900 s"));
+  const core::Status earlier = overlap_of_unlinked(-9e8);
+  ASSERT_FALSE(earlier.ok());
+  EXPECT_THAT(earlier.error().message, ::testing::HasSubstr("those of rank 0 began"));
 }
 
 TEST(Execution, StepsAreAsLongAsTheMeanOfTheRanks) {

@@ -5,6 +5,7 @@
 #include "core/gzip_output.h"
 #include "core/output_file.h"
 #include "trace/compare/step_states.h"
+#include "trace/path/apart_ranks.h"
 #include "trace/path/report.h"
 #include "trace/pipelines/prepare.h"
 
@@ -36,6 +37,7 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   ASSAY_TRY(check_is_no_input(outputs, found.files));
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
   const path::Execution execution = path::execution_of(run.ranks);
+  ASSAY_TRY(path::check_overlap(execution));
   const auto critical = path::critical_path(execution);
   CommandResult result;
   result.warnings = run.warnings();

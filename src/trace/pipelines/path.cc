@@ -1,5 +1,6 @@
 #include "core/files.h"
 #include "trace/compare/step_states.h"
+#include "trace/path/apart_ranks.h"
 #include "trace/path/report.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
@@ -11,6 +12,7 @@ core::Result<CommandResult> run_path(const PathRequest& request, core::Progress&
   const Keep keep{.timelines = true, .works = true};
   ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
   const path::Execution execution = path::execution_of(std::move(run.works), run.communication);
+  ASSAY_TRY(path::check_overlap(execution));
   const auto critical = path::critical_path(execution);
   model::Book book = path::path_report(execution, critical, steady_numbers(run.timelines));
   CommandResult result;

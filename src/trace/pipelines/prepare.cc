@@ -125,6 +125,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
     facts.push_back(facts_of(rank));
   const std::vector<UnreadFile>& unread = result.run->unread;
   if (found.has_folder) warn_of_missing_ranks(facts, unread, result.run->warnings);
+  warn_of_unlike_jobs(facts, result.run->warnings);
   if (options.compat != Compat::kNone && !unread.empty()) return unread.front().error;
   if (options.compat == Compat::kNone) {
     constexpr Showing kShowing = Showing::kSideBySide;

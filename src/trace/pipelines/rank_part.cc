@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "core/text.h"
@@ -146,6 +147,19 @@ void warn_of_missing_ranks(std::span<const RankFacts> ranks,
   const auto first = std::find(present.begin(), present.end(), false) - present.begin();
   warnings.add("ranks without a trace", "figures are of the ranks present",
                fmt::format("rank {}", first), missing);
+}
+
+void warn_of_unlike_jobs(std::span<const RankFacts> ranks, model::Warnings& warnings) {
+  std::map<int, std::vector<int>> ranks_of_size;
+  for (const RankFacts& rank : ranks)
+    if (rank.world_size > 0) ranks_of_size[rank.world_size].push_back(rank.rank);
+  if (ranks_of_size.size() < 2) return;
+  std::vector<std::string> texts;
+  for (const auto& [size, members] : ranks_of_size)
+    texts.push_back(fmt::format("of {}: {}", size, ranks_in_words(members)));
+  warnings.add("ranks that disagree about the number of ranks of their job",
+               "some are probably left from another run; figures are of all of them",
+               core::join(texts, "; "));
 }
 
 std::vector<LostRank> find_lost_ranks(std::span<const RankFacts> facts,

@@ -70,6 +70,9 @@ void warn_of_missing_ranks(std::span<const RankFacts> ranks,
                            std::span<const UnreadFile> unread,
                            model::Warnings& warnings);
 
+// Adds a warning where traces say that their jobs had different numbers of ranks.
+void warn_of_unlike_jobs(std::span<const RankFacts> ranks, model::Warnings& warnings);
+
 // Returns the ranks that are left out, or whose traces are cut off, and warns of those that are
 // left out, as figures that are all zero look like measurements.
 std::vector<LostRank> find_lost_ranks(std::span<const RankFacts> facts,

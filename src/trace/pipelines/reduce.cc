@@ -147,6 +147,7 @@ core::Result<ReducedRun> checked(ReadRun read,
     facts.push_back(rank.part.facts);
   if (inputs.has_folder || run.showing == Showing::kSideBySide)
     warn_of_missing_ranks(facts, read.unread, run.run_warnings);
+  warn_of_unlike_jobs(facts, run.run_warnings);
   if (compat == Compat::kNone) {
     ASSAY_TRY(check_gpu_work(facts, run.showing));
     run.lost_ranks = find_lost_ranks(facts, read.unread, run.showing, run.run_warnings);
