@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "core/text.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "trace/communication_kernel.h"
 
 namespace assay::trace::collectives {
