@@ -303,9 +303,11 @@ void warn_of_uneven_clocks(Study& study) {
   std::vector<double> starts_us;
   std::vector<double> ends_us;
   for (const Synchronised& item : study.synchronised) {
+    if (study.lacks_ranks(item.collective)) continue;
     starts_us.push_back(item.start_skew_us);
     ends_us.push_back(item.end_skew_us);
   }
+  if (starts_us.empty()) return;
   const double start_us = core::mean(starts_us);
   const double end_us = core::mean(ends_us);
   if (!(end_us > kMostOfStarts * start_us)) return;
