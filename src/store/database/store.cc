@@ -7,14 +7,11 @@
 #include <ctime>
 #include <utility>
 
-#include "core/output_file.h"
 #include "core/text.h"
 #include "store/database/store_schema.h"
 
 namespace assay::store {
 namespace {
-
-constexpr const char* kInMemory = ":memory:";
 
 std::string facts_json(const std::map<std::string, std::string>& facts) {
   nlohmann::json object = nlohmann::json::object();
@@ -36,31 +33,6 @@ std::map<std::string, std::string> parse_facts(std::string_view json) {
 void add_once(std::vector<std::string>& words, const std::string& word) {
   if (word.empty() || std::find(words.begin(), words.end(), word) != words.end()) return;
   words.push_back(word);
-}
-
-// SQLite would take a log that an earlier store left for that of a new one, unless it makes the new
-// one itself.
-bool is_free(const std::filesystem::path& path) {
-  const auto exists = [&](const char* ending) {
-    std::error_code unknown;
-    return std::filesystem::exists(path.string() + ending, unknown) || unknown;
-  };
-  return !exists("") && !exists("-wal") && !exists("-journal");
-}
-
-// Makes an empty store, whole or not at all: where the disk is full, no part of one is left behind,
-// and another process that makes it at the same time keeps its own.
-core::Status make_store(const std::filesystem::path& path) {
-  const core::TemporaryFolder folder = ASSAY_TRY(core::TemporaryFolder::beside(path));
-  const std::filesystem::path whole = folder.path() / path.filename();
-  {
-    Database database = ASSAY_TRY(Database::open(whole, Store::Mode::kCreate, path.string()));
-    ASSAY_TRY(prepare_schema(database, Store::Mode::kCreate));
-  }
-  // Unlike a renaming, a hard link replaces nothing. Where it cannot be had, SQLite makes the file.
-  std::error_code ignored;
-  std::filesystem::create_hard_link(whole, path, ignored);
-  return {};
 }
 
 // Reads a Run from the columns of a row from `first` on.
@@ -94,14 +66,13 @@ Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;
 
 core::Result<Store> Store::open(const std::filesystem::path& path, Mode mode) {
-  if (mode == Mode::kCreate && path != kInMemory && is_free(path)) ASSAY_TRY(make_store(path));
   Database database = ASSAY_TRY(Database::open(path, mode));
   ASSAY_TRY(prepare_schema(database, mode));
   return Store(std::make_unique<State>(std::move(database)));
 }
 
 core::Result<Store> Store::in_memory() {
-  return open(kInMemory, Mode::kCreate);
+  return open(":memory:", Mode::kCreate);
 }
 
 core::Result<Store> Store::from_bytes(const std::string& name, std::string_view bytes) {

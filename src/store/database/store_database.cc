@@ -256,12 +256,10 @@ core::Status Database::connect_to_read(const fs::path& path) {
   return connect(immutable_uri(path.string()), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
-core::Result<Database> Database::open(const fs::path& path,
-                                      Store::Mode mode,
-                                      const std::string& name) {
+core::Result<Database> Database::open(const fs::path& path, Store::Mode mode) {
   ASSAY_TRY(check_path(path, mode));
   Database database;
-  database.name_ = std::make_unique<std::string>(name.empty() ? path.string() : name);
+  database.name_ = std::make_unique<std::string>(path.string());
   if (mode == Store::Mode::kRead) {
     ASSAY_TRY(database.connect_to_read(path));
   } else {

@@ -79,10 +79,7 @@ struct SqliteImage {
 
 class Database {
  public:
-  // Messages call it `name`, or by its path.
-  static core::Result<Database> open(const std::filesystem::path& path,
-                                     Store::Mode mode,
-                                     const std::string& name = {});
+  static core::Result<Database> open(const std::filesystem::path& path, Store::Mode mode);
   // Opens the bytes of a file in memory, to read only.
   static core::Result<Database> from_bytes(const std::string& name, std::string_view bytes);
   // Does the same with the zstd frame of a file.

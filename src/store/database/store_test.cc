@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -360,34 +359,6 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   std::filesystem::remove(file_);
   std::ofstream(file_).close();
   EXPECT_THAT(Store::open(file_, Mode::kRead).error().message, HasSubstr("an empty file"));
-}
-
-// As on a full disk, files cannot grow.
-TEST_F(StoreTest, AStoreThatCannotBeMadeLeavesNothing) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 8192, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const auto made = Store::open(file_, Mode::kCreate);
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
-  ASSERT_FALSE(made.ok());
-  EXPECT_THAT(made.error().message, HasSubstr(file_.string() + ": "));
-  EXPECT_TRUE(fs::is_empty(folder_));
-  EXPECT_TRUE(Store::open(file_, Mode::kCreate).ok());
-}
-
-TEST_F(StoreTest, RowsOfAStoreThatWasRemovedWithoutItsLogDoNotComeBack) {
-  {
-    Store old = Store::open(file_, Mode::kCreate).value();
-    ASSERT_TRUE(old.begin_run(test_run("import")).ok());
-    fs::copy(file_.string() + "-wal", file_.string() + "-kept");
-  }
-  fs::remove(file_);
-  fs::rename(file_.string() + "-kept", file_.string() + "-wal");
-  const Store fresh = Store::open(file_, Mode::kCreate).value();
-  EXPECT_TRUE(fresh.runs().value().empty());
 }
 
 TEST_F(StoreTest, RefusesAStoreOfANewerVersion) {
