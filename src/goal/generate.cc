@@ -188,8 +188,10 @@ core::Status check_room_for(const model::Job& recorded, const GenerateRequest& r
   std::error_code unknown;
   const std::filesystem::space_info space = std::filesystem::space(request.target.folder, unknown);
   if (unknown) return {};
-  return check_room(ASSAY_TRY(size_of(recorded, request.scale, request.choices, request.costs)),
-                    space.available);
+  const JobSize size = ASSAY_TRY(size_of(recorded, request.scale, request.choices, request.costs));
+  const core::Status room = check_room(size, space.available);
+  if (!room.ok()) return room.error().context(request.target.folder.string());
+  return {};
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ std::vector<double> times_of(const JointRuns& logarithms) {
 }
 
 // Both sides, in logarithms.
-struct Sides {
+struct BothRuns {
   const JointRuns& baseline;
   const JointRuns& test;
   double level = 0;      // the mean of the baseline
   double deviation = 0;  // of the runs of either
 };
 
-Change change_between(const Sides& sides,
+Change change_between(const BothRuns& sides,
                       const core::Difference& of_logarithms,
                       const Criterion& criterion) {
   Change change = measure_change(times_of(sides.baseline), times_of(sides.test),
