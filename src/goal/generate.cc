@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -183,14 +184,18 @@ bool were_chosen(const model::Job& recorded, const GenerateRequest& request) {
   return !request.choices.keep && (is_made || request.scale.replicas > 1);
 }
 
-// Error: the disk would be full before the schedule is written.
+// Error: the disk would be full before a large schedule is written. A small one shows soon whether
+// it fits.
 core::Status check_room_for(const model::Job& recorded, const GenerateRequest& request) {
+  constexpr std::uint64_t kLargeBytes = 1'000'000'000;
   std::error_code unknown;
   const std::filesystem::space_info space = std::filesystem::space(request.target.folder, unknown);
   if (unknown) return {};
   const JobSize size = ASSAY_TRY(size_of(recorded, request.scale, request.choices, request.costs));
+  if (binary_bytes(size.operations) < kLargeBytes) return {};
   const core::Status room = check_room(size, space.available);
-  if (!room.ok()) return room.error().context(request.target.folder.string());
+  if (!room.ok())
+    return room.error().context(fmt::format("cannot write '{}'", request.target.folder.string()));
   return {};
 }
 
