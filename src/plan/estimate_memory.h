@@ -20,7 +20,7 @@ struct HeldLoad {
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   std::int64_t prefix_tokens = 0;  // that all prompts begin with
-  // Whether --batch names the batch, and nothing else of the worker follows from it, so that the
+  // Tells that --batch names the batch, and nothing else of the worker follows from it, so that the
   // most that the cache holds can be named.
   bool is_named = true;
 };

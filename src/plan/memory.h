@@ -44,8 +44,7 @@ struct MemoryUse {
   double communication_bytes = 0;
   double runtime_bytes = 0;  // contexts, libraries, captured graphs
   double cache_bytes = 0;    // what the engine leaves for the cache; below 0: nothing fits
-  // Of the cache of the stage with most, mean over those tokens of a request that it does not
-  // share.
+  // This is the mean over those tokens of a request that it does not share, on the stage with most.
   double bytes_per_token = 0;
   double bytes_per_request = 0;    // of state that does not grow: linear attention
   std::int64_t cache_tokens = 0;   // that fit on all stages, of such requests; at least 0

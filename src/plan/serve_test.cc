@@ -88,7 +88,7 @@ TEST(ServedWorker, RequestsWithAPrefixNeedRoomForTheirOwnTokens) {
   EXPECT_LT(held(), 50);
 }
 
-// As many requests as the cache is said to hold run at once, and none is thrown out.
+// The simulation runs as many requests at once as the cache is said to hold, and throws none out.
 TEST(ServedWorker, RequestsThatThePrefixLeavesRoomForRunAtOnce) {
   const auto model = serving::read_model("llama-3.1-70b").value();
   for (const Engine engine : kEngines) {

@@ -40,7 +40,7 @@ core::Status check_step_tokens(const PlannedDeployment& planned);
 // does. fill_held() was called.
 std::string room_in_words(const PlannedDeployment& planned);
 
-// How many requests the cache holds.
+// Fills in how many requests the cache holds.
 void fill_held(const serving::Model& model,
                const ServedWorker& served,
                const ClosedLoop& load,

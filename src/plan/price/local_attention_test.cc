@@ -17,7 +17,7 @@ TEST(KeysInChunk, AreHalfAChunkInTheMeanOfLongerOnes) {
   EXPECT_NEAR(keys_in_chunk(1000, 100), 50, 1e-9);
 }
 
-// Of 8000 to 8193 tokens, of which the last has begun another chunk.
+// Requests have 8000 to 8193 tokens, of which the last has begun another chunk.
 TEST(KeysInChunk, NoRequestIsLongerThanTheLongest) {
   EXPECT_NEAR(keys_in_chunk(8096.5, 8192, 8193), 8096.5 * 192 / 193, 1);
   EXPECT_DOUBLE_EQ(keys_in_chunk(8192, 8192, 8192), 8192);

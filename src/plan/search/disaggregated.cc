@@ -204,7 +204,7 @@ class PoolSearch {
     }
   }
 
-  // What the closed form takes to be the best of a worker within the limits may break them. Others
+  // Tries the candidates of a worker in the closed form's order until one keeps the limits. Those
   // that it takes to be as late, or as slow, as one that broke a limit are not tried.
   void find_best(const std::vector<const Candidate*>& of_worker) {
     constexpr int kMostTries = 32;

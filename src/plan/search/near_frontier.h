@@ -14,9 +14,9 @@ namespace assay::plan {
 std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates,
                                      double ttft_limit_ms);
 
-// Those that may keep the request's limits, as near as the closed form tells, of each worker that
-// decodes, the one with most tokens first; they point to `candidates`. Workers whose best has less
-// than half of the tokens of all are left out.
+// Returns those that may keep the request's limits, as near as the closed form tells, of each
+// worker that decodes, the one with most tokens first; they point to `candidates`. Workers whose
+// best has less than half of the tokens of all are left out.
 std::vector<std::vector<const Candidate*>> within_limits(const std::vector<Candidate>& candidates,
                                                          const SearchRequest& request);
 

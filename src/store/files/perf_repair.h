@@ -31,7 +31,7 @@ bool add_common_columns(Frame& rows,
                         model::Warnings& warnings);
 
 // Names the column of times of a table as the table has it, in its unit: "latency_us" of gemm_perf.
-// Of several it takes the first, and texts in it ("OOM") for missing values. `stem` is the file's
+// It takes the first of several, and texts in it ("OOM") for missing values. `stem` is the file's
 // name.
 void read_times(Frame& rows, const std::string& stem, model::Warnings& warnings);
 

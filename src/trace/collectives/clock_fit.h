@@ -1,4 +1,4 @@
-// How one clock runs beside another: an offset, and a drift where the readings tell one.
+// This tells how one clock runs beside another: an offset, and a drift where readings tell one.
 //
 // Crystals differ by some millionths, and a clock that is slewed gains up to 500 us a second, so
 // that an offset alone is right in the middle of a long recording only.

@@ -181,7 +181,7 @@ TEST(CollectiveReport, ShortWaitsAreInMicroseconds) {
               HasSubstr("it waited 0.0 us in all, each other rank 30.0 us on average"));
 }
 
-// Of two ranks one comes last every time that only one does; of 20 times 11 are chance, 19 are not.
+// One of two ranks always comes last: 11 times of 20 may be chance, 19 are not.
 TEST(CollectiveReport, WhoComesLastByChanceIsToldSo) {
   for (const int last : {11, 19}) {
     TestRun run(2);
